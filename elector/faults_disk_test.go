@@ -44,7 +44,7 @@ func (w *witness) Save(batch []memberstate.Record) error {
 	if err := w.FileStore.Save(batch); err != nil {
 		return err
 	}
-	for after := range w.disk.States(rand.New(rand.NewPCG(1, 1))) {
+	for after := range w.disk.States(rand.New(rand.NewPCG(1, 1)), 1) {
 		s, err := memberstate.OpenFileOn(after, w.Node(), w.Node())
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 	"github.com/hustings/hustings/memberstate"
@@ -395,7 +396,7 @@ func TestTwoCandidatesAreNeverInOffice(t *testing.T) {
 			c.conn.set(storm(uint64(i)))
 			all = append(all, c)
 		}
-		s.pass(2 * time.Hour)
+		s.pass(time.Duration(effort.Of(120, 40)) * time.Minute)
 		offices := map[memberstate.Term]bool{}
 		for _, c := range all {
 			for _, term := range c.began {
@@ -403,6 +404,6 @@ func TestTwoCandidatesAreNeverInOffice(t *testing.T) {
 				offices[term] = true
 			}
 		}
-		assert.Greater(s.t, len(offices), 50)
+		assert.Greater(s.t, len(offices), effort.Of(50, 15))
 	})
 }

@@ -117,10 +117,18 @@ func withJudge(t *testing.T, test func(j *judge, orders, reports *lease.Elector,
 	})
 }
 
+// assertOnceARenew checks how often it was called in a minute. The keeper asks when it has other work to do.
+func assertOnceARenew(t *testing.T, calls int) {
+	t.Helper()
+	most := int(time.Minute / timing.Renew)
+	assert.LessOrEqual(t, calls, most+1, "it is called once for both leases")
+	assert.GreaterOrEqual(t, calls, most*3/4)
+}
+
 func TestALeaseIsGivenUpIfItsServiceIsNamed(t *testing.T) {
 	withJudge(t, func(j *judge, orders, reports *lease.Elector, _ func() error) {
 		calls, within := j.called()
-		assert.InDelta(t, time.Minute/timing.Renew, calls, 2, "it is called once a Renew for both")
+		assertOnceARenew(t, calls)
 		assert.Equal(t, timing.TTL, within)
 		j.answers(verdict{stalled: []string{"reports"}})
 		<-time.After(timing.Renew + 2*time.Second)
@@ -162,7 +170,7 @@ func TestAJudgeThatEndsItsGoroutineHasAnswered(t *testing.T) {
 		before, _ := j.called()
 		<-time.After(time.Minute)
 		after, _ := j.called()
-		assert.InDelta(t, before+int(time.Minute/timing.Renew), after, 3)
+		assertOnceARenew(t, after-before)
 		assert.Equal(t, memberstate.Leader, orders.Status().Role)
 	})
 }

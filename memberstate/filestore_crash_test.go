@@ -97,10 +97,7 @@ func TestNoCrashLosesAnAcknowledgedSave(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	crashes := 0
 	live(t, disk, func(m *model) {
-		for after := range disk.States(random) {
-			if random.IntN(effort.Of(1, 5)) > 0 {
-				continue
-			}
+		for after := range disk.States(random, effort.Of(1, 10)) {
 			crashes++
 			if !recovers(t, after, m) {
 				t.FailNow()
@@ -108,7 +105,7 @@ func TestNoCrashLosesAnAcknowledgedSave(t *testing.T) {
 		}
 	})
 	t.Logf("%d crashes", crashes)
-	assert.Greater(t, crashes, effort.Of(10_000, 2000))
+	assert.Greater(t, crashes, effort.Of(10_000, 1000))
 }
 
 // recovers opens the store that a crash has left, checks its content, and saves again.
@@ -133,12 +130,9 @@ func TestRecoveredRecordsAreDurable(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	crashes := 0
 	live(t, disk, func(m *model) {
-		for after := range disk.States(random) {
-			if random.IntN(effort.Of(2000, 10_000)) > 0 {
-				continue // too many states to try all; chance picks some
-			}
+		for after := range disk.States(random, effort.Of(1000, 3500)) {
 			after.After = func(string) {
-				for twice := range after.States(random) {
+				for twice := range after.States(random, 1) {
 					crashes++
 					require.True(t, recovers(t, twice, m))
 				}
@@ -150,7 +144,7 @@ func TestRecoveredRecordsAreDurable(t *testing.T) {
 			}
 			require.NoError(t, err)
 			found := s.Records()
-			for twice := range after.States(random) {
+			for twice := range after.States(random, 1) {
 				crashes++
 				again, err := memberstate.OpenSmall(twice, "n0", "n0", room)
 				require.NoError(t, err)
@@ -179,7 +173,7 @@ func TestRecordsInTheSystemsCacheAreMadeDurable(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, m.allows(s.Records()))
 		survives := func() {
-			for after := range disk.States(random) {
+			for after := range disk.States(random, 1) {
 				again, err := memberstate.OpenSmall(after, "n0", "n0", room)
 				require.NoError(t, err)
 				require.Equal(t, s.Records(), again.Records(), "it died at operation %d", n)

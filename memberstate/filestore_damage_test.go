@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -97,7 +98,7 @@ func TestEveryFlippedBitIsMended(t *testing.T) {
 	text, holds := smallest(t)
 	free := make([]byte, memberstate.SectorSize)
 	for at := range text {
-		bits := 8
+		bits := effort.Of(8, 2)
 		if sector := at / memberstate.SectorSize * memberstate.SectorSize; bytes.Equal(text[sector:][:memberstate.SectorSize], free) {
 			bits = 1
 		}

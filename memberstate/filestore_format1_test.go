@@ -39,7 +39,7 @@ func TestAStoreOfFormat1IsWrittenAnewOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	crashes, before, after := 0, 0, 0
 	disk.After = func(string) {
-		for crashed := range disk.States(random) {
+		for crashed := range disk.States(random, 1) {
 			crashes++
 			if version(crashed.Get("n0"), 0) == 1 {
 				before++

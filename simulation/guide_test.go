@@ -27,7 +27,9 @@ func TestAGuidedSearchReachesMore(t *testing.T) {
 	}
 	blind, guided := search(false, 2), search(true, 2)
 	assert.Equal(t, guided, search(true, 1))
-	assert.Equal(t, blind, search(false, 3))
+	if effort.Whole() {
+		assert.Equal(t, blind, search(false, 3))
+	}
 	assert.Greater(t, guided.States, blind.States*5/4)
 	t.Logf("%d runs: blind %d states, guided %d", blind.Seeds, blind.States, guided.States)
 }

@@ -54,6 +54,7 @@ func TestShrinking(t *testing.T) {
 // Groups that do not matter are removed.
 func TestShrinkingRemovesGroups(t *testing.T) {
 	effort.Alone(t)
+	effort.Long(t)
 	for seed := range uint64(2000) {
 		o := simulation.Options{Seed: seed, Members: 3, Groups: 4, Careless: simulation.CarelessAlways, Duration: 10 * time.Second}
 		s, r, err := simulation.Record(o)

@@ -97,7 +97,7 @@ func TestBrokenAssumptions(t *testing.T) {
 	} {
 		set, err := simulation.ParseFaults("all," + f.String())
 		require.NoError(t, err)
-		total := campaign(t, 200, simulation.Options{Members: 3, Faults: set, Duration: 20 * time.Second})
+		total := campaign(t, effort.Of[uint64](200, 60), simulation.Options{Members: 3, Faults: set, Duration: 20 * time.Second})
 		assert.Positive(t, total.Assumed[f], "%v", f)
 		assert.Equal(t, told, total.Told[f] > 0, "%v", f)
 		t.Logf("%v: struck in %d runs, told in %d; excused: %v", f, total.Assumed[f], total.Told[f], total.Excused)
@@ -148,6 +148,9 @@ func TestACarelessEngineIsCaught(t *testing.T) {
 	effort.Alone(t)
 	for _, kind := range []simulation.Carelessness{simulation.CarelessAlways, simulation.CarelessOverlap} {
 		t.Run(kind.String(), func(t *testing.T) {
+			if kind == simulation.CarelessOverlap {
+				effort.Long(t)
+			}
 			for seed := range uint64(4000) {
 				r := run(t, simulation.Options{Seed: seed, Members: 5, Careless: kind})
 				if r.Violation != nil {

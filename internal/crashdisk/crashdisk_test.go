@@ -44,7 +44,7 @@ func write(t *testing.T, f memberstate.File, text []byte) {
 
 // states are the contents that "f" may have after a crash; nil: the file is gone.
 func states(d *crashdisk.Disk) (all [][]byte) {
-	for after := range d.States(drawn()) {
+	for after := range d.States(drawn(), 1) {
 		all = append(all, after.Get("f"))
 	}
 	return all
@@ -114,7 +114,7 @@ func TestAFileMayHaveTwoNames(t *testing.T) {
 	syncDir(t, &d)
 	write(t, f, bytes.Repeat([]byte("+"), 2*crashdisk.SectorSize))
 	n := 0
-	for after := range d.States(drawn()) {
+	for after := range d.States(drawn(), 1) {
 		n++
 		require.Equal(t, after.Get("f"), after.Get("also"))
 	}

@@ -13,10 +13,14 @@ import (
 // the names, many states of the unsynced sectors. By sector these are: none kept, all
 // kept, every beginning, every end, each one alone, all except one, each one torn, and
 // random ones. With few unsynced pages of 4 KiB, all combinations of whole pages follow.
-func (d *Disk) States(random *rand.Rand) iter.Seq[*Disk] {
+// Where these are too many, it yields about one in several, by chance.
+func (d *Disk) States(random *rand.Rand, oneIn int) iter.Seq[*Disk] {
 	return func(yield func(*Disk) bool) {
 		for _, names := range append([]map[string]*content{d.durable}, d.renames...) {
 			for kept := range fates(dirtySectors(names), random) {
+				if oneIn > 1 && random.IntN(oneIn) > 0 {
+					continue
+				}
 				if !yield(survivor(names, kept)) {
 					return
 				}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -60,6 +61,7 @@ func hoarding(t *testing.T, role grpcrpc.Role, attack func(*besieged, *grpcrpc.T
 	}
 	t.Run("plain", func(t *testing.T) { run(besiegeHealthy(t, newCluster), nil) })
 	t.Run("TLS", func(t *testing.T) {
+		effort.Long(t)
 		s := besiegeHealthy(t, newClusterWithTLS)
 		run(s, s.issue(s.authority, role, "a2", "a2", 1e12))
 	})

@@ -38,7 +38,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 		"three, no pre-vote, a ledger": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if b.Members > 1 && b.Terms > 1 || b.Leases || b.Ability && b.Entries > 0 {
+			if b.Members > 1 && b.Terms > 1 || b.Leases || b.Ability {
 				effort.Long(t)
 			}
 			r, err := Explore(t.Context(), Options{Bounds: b})
@@ -218,7 +218,8 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 // choose from when one has declined.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	effort.Alone(t)
-	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, effort.Of[uint64](10_000, 2000)).model
+	effort.Long(t)
+	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000).model
 	now, late := 0, 0
 	for id := range m.steps {
 		for at, result := range m.steps[id] {

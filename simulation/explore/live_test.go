@@ -27,6 +27,9 @@ func TestALeaderCanAlwaysBeElected(t *testing.T) {
 		"three, with little to do":        {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.bounds.Ability {
+				effort.Long(t)
+			}
 			if !effort.Whole() {
 				c.budgets.InFlight = min(c.budgets.InFlight, c.bounds.Members)
 			}
@@ -55,6 +58,7 @@ func TestAGroupThatCannotElectIsNoticed(t *testing.T) {
 // A message on its way arrives even after its round or office is over: the code has to ignore it.
 func TestMessagesOnTheirWayArriveTooLate(t *testing.T) {
 	effort.Alone(t)
+	effort.Long(t)
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	require.True(t, x.run(t.Context(), Budgets{InFlight: 3, Restarts: 1}).Complete)
 	ofOldRound, ofOldOffice := 0, 0

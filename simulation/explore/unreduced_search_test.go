@@ -33,7 +33,7 @@ func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 		"a ledger and pre-vote":  {func(b *Bounds) { b.Entries, b.NoCrash = 1, true }, 2, true},
 		"handovers and pre-vote": {func(b *Bounds) { b.NoTransfer, b.NoCrash = false, true }, 2, true},
 		"all but pre-vote":       {func(b *Bounds) { b.Entries, b.NoPreVote, b.NoTransfer, b.NoHints = 1, true, false, false }, 1, false},
-		"two terms":              {func(b *Bounds) { b.Terms, b.NoPreVote = 2, true }, 1, false},
+		"two terms":              {func(b *Bounds) { b.Terms, b.NoPreVote = 2, true }, 1, true},
 		"two terms, a ledger":    {func(b *Bounds) { b.Terms, b.Entries, b.NoPreVote = 2, 1, true }, 1, true},
 		"a hang":                 {func(b *Bounds) { b.NoPreVote, b.NoCrash, b.Ability = true, true, true }, 1, false},
 		"hangs":                  {func(b *Bounds) { b.NoPreVote, b.NoCrash, b.Ability = true, true, true }, 1, true},

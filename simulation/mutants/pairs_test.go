@@ -268,7 +268,7 @@ func TestTheseFaultsBreakSoundCode(t *testing.T) {
 	excused := func(list string) int {
 		faults, err := simulation.ParseFaults(list)
 		require.NoError(t, err)
-		c := simulation.Campaign{Count: 600, Options: func(seed uint64) simulation.Options {
+		c := simulation.Campaign{Count: effort.Of[uint64](600, 200), Options: func(seed uint64) simulation.Options {
 			return simulation.Options{Seed: seed, Leases: true, Faults: faults, Duration: 20 * time.Second}
 		}}
 		total, err := c.Run(t.Context())

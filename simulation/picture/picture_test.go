@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/invariant"
@@ -235,8 +236,9 @@ func TestPageLoadsNothing(t *testing.T) {
 }
 
 func TestLongRunMakesASmallPage(t *testing.T) {
-	run := sample.Long(100_000)
-	require.GreaterOrEqual(t, len(run.Moments), 100_000)
+	moments := effort.Of(100_000, 30_000)
+	run := sample.Long(moments)
+	require.GreaterOrEqual(t, len(run.Moments), moments)
 	assert.Less(t, len(written(t, run))/len(run.Moments), 140, "bytes a moment")
 }
 

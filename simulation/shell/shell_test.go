@@ -14,14 +14,15 @@ import (
 )
 
 func TestWholeHostsKeepTheInvariants(t *testing.T) {
-	keeps(t, shell.Votes, effort.Of[uint64](150, 40))
+	keeps(t, shell.Votes, effort.Of[uint64](150, 20))
 }
 
 func TestWholeKeepersOfLeasesKeepTheInvariants(t *testing.T) {
-	keeps(t, shell.Leases, effort.Of[uint64](300, 80))
+	keeps(t, shell.Leases, effort.Of[uint64](300, 40))
 }
 
-// keeps runs worlds of a kind. They must violate no invariant, and meet all faults and conditions.
+// keeps runs worlds of a kind. They must violate no invariant; and if there are enough of them, they must meet all
+// faults and conditions.
 func keeps(t *testing.T, kind shell.Kind, seeds uint64) {
 	t.Helper()
 	campaign := shell.Campaign{Kind: kind, Count: seeds, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
@@ -29,6 +30,9 @@ func keeps(t *testing.T, kind shell.Kind, seeds uint64) {
 	require.NoError(t, err)
 	for _, r := range total.Failing {
 		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, strings.Join(r.Violation.Story, "\n"))
+	}
+	if !effort.Whole() {
+		return
 	}
 	for _, f := range kind.Faults() {
 		assert.Positive(t, total.Struck[f], "the fault %v", f)

@@ -112,6 +112,7 @@ func TestAWrongURLIsWrongUsage(t *testing.T) {
 // The error for a server that does not answer names the server, the attempt and the reason,
 // on one line.
 func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
+	t.Parallel()
 	for url, says := range map[string]string{
 		"etcd://127.0.0.1:1":       "etcd://127.0.0.1:1/: tried to list the leases: no answer in time",
 		"redis://127.0.0.1:1":      "redis://127.0.0.1:1/: tried to list the leases: dial",

@@ -73,6 +73,7 @@ func hanging(t *testing.T) string {
 }
 
 func TestOneAddressShowsTheWholeGroup(t *testing.T) {
+	t.Parallel()
 	addresses := local(t, node.Config{Leases: true})
 	lines := succeed(t, "status", "-a", addresses[1])
 	require.Len(t, lines, 4)
@@ -99,6 +100,7 @@ func TestOneAddressShowsTheWholeGroup(t *testing.T) {
 }
 
 func TestATransferPrintsTheLeaderAndWhetherItLasts(t *testing.T) {
+	t.Parallel()
 	addresses := local(t, node.Config{Preferred: []string{"n0"}})
 	require.Eventually(t, func() bool {
 		_, stdout, _ := run("status", "--json", "-a", addresses[0])
@@ -128,6 +130,7 @@ func lone(t *testing.T, address, data string, isNew bool) (stop func()) {
 
 // A node that dies is reported once, and watched again when it is back.
 func TestWatchOutlivesNodes(t *testing.T) {
+	t.Parallel()
 	free, err := node.FreeAddresses(2)
 	require.NoError(t, err)
 	data := t.TempDir()
@@ -164,10 +167,13 @@ func TestWatchOutlivesNodes(t *testing.T) {
 
 // Without a change the settings are shown; with --all those of every member are changed.
 func TestSettingsAreShownAndChanged(t *testing.T) {
+	t.Parallel()
 	addresses := local(t, node.Config{})
 	lines := succeed(t, "settings", "-a", addresses[2])
 	assert.Equal(t, []string{"n2: heartbeat 100ms, leak 3, vote wait 30ms to 100ms, round timeout 100ms, drift margin 15ms"}, lines)
-	lines = succeed(t, "settings", "-a", hanging(t), "-a", addresses[1], "--all", "--timeout", "20s", "--leak", "4", "--preferred", "n1", "--electable=false", "--json")
+	gone, err := node.FreeAddresses(1)
+	require.NoError(t, err)
+	lines = succeed(t, "settings", "-a", gone[0], "-a", addresses[1], "--all", "--leak", "4", "--preferred", "n1", "--electable=false", "--json")
 	require.Len(t, lines, 3)
 	for i, line := range lines {
 		var now jsonSettings

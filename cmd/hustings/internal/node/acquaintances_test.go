@@ -83,7 +83,7 @@ type durably struct {
 
 func (d durably) Receive(batch []rpc.Message) {
 	random, states := rand.New(rand.NewPCG(1, 1)), 0
-	for after := range d.disk.States(random) {
+	for after := range d.disk.States(random, 1) {
 		met, err := acquaintancesOf(after, Config{Node: "n0", Group: "orders"}, true, slog.New(slog.DiscardHandler))
 		require.NoError(d.t, err)
 		for i := range batch {

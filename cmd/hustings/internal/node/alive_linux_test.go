@@ -54,6 +54,7 @@ func TestTheExitStatusOfTheCommandIsItsAnswer(t *testing.T) {
 
 // What a command has left behind does not hold up its answer, even if it holds the output.
 func TestACommandIsNotTakenForWhatItHasLeftBehind(t *testing.T) {
+	t.Parallel()
 	pid := filepath.Join(t.TempDir(), "pid")
 	require.NoError(t, commanding("sleep 1000 & echo $! > "+pid, long).ask(t.Context(), nil))
 	var id int
@@ -146,6 +147,7 @@ func TestTheCommandRunsAgainAndAgain(t *testing.T) {
 }
 
 func TestTheCommandRunsSeveralTimesWhileItsWordCounts(t *testing.T) {
+	t.Parallel()
 	runs := filepath.Join(t.TempDir(), "runs")
 	a := commanding("echo >> "+runs, 400*time.Millisecond)
 	ctx, end := context.WithCancel(t.Context())

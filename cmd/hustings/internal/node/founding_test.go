@@ -101,6 +101,7 @@ func (v *village) says(p *paper, oneOf ...string) {
 // Nodes that are all new make their stores after asking each other. A node that comes back
 // without its store is refused, even if its peers have restarted meanwhile.
 func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
+	t.Parallel()
 	v := newVillage(t)
 	for _, m := range v.members {
 		v.start(m.ID)
@@ -133,6 +134,7 @@ func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 // A node that starts late is new if no peer has ever heard from it, and all peers have to
 // say so.
 func TestANodeThatComesLateIsNew(t *testing.T) {
+	t.Parallel()
 	v := newVillage(t)
 	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
 	v.start("n0", founder)
@@ -179,6 +181,7 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 // A voter that has said once that it does not know the node need not say so again, and may be
 // gone when the last one has.
 func TestAVoterIsAskedUntilItHasAnswered(t *testing.T) {
+	t.Parallel()
 	v := newVillage(t)
 	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
 	v.start("n0", founder)

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true // they would look like leaks
+	_ = flag.Set("test.parallel", "8")                               // they wait more than they work; what the command line says counts
 	goleak.VerifyTestMain(m)
 }
 
@@ -105,7 +107,7 @@ func TestALeadersPagesSayThatItLeads(t *testing.T) {
 	assert.Contains(t, body, `hustings_role{group="orders",role="leader"} 1`)
 	assert.Regexp(t, `(?m)^hustings_fsync_seconds_count [1-9]`, body, "those of its store")
 	assert.Contains(t, body, `hustings_transport_refused_total{reason="crowd"} 0`)
-	assert.Contains(t, printed.String(), "n0  leads term 1\n")
+	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "n0  leads term 1\n") }, patience, time.Millisecond)
 
 	conn, err := grpcrpc.Dial(address, nil)
 	require.NoError(t, err)
@@ -134,6 +136,7 @@ func TestAFollowersPagesSayThatItDoesNotLead(t *testing.T) {
 
 // Three nodes in one process elect a leader, and remove their files.
 func TestLocalNodesElectAndCleanUp(t *testing.T) {
+	t.Parallel()
 	printed, logged := new(paper), new(paper)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -163,6 +163,7 @@ func TestTheProgramHasEndedWhenBothWatchdogsHave(t *testing.T) {
 // Without a lease there is no deadline, so the node has to end a program whose outer watchdog
 // does not obey.
 func TestAWatchdogThatDoesNotObeyIsKilled(t *testing.T) {
+	t.Parallel()
 	p := &program{command: `kill -STOP $(cut -d' ' -f4 /proc/$PPID/stat); exec sleep 1000`}
 	err := runProgram(t.Context(), t, p, func() (int64, bool) {
 		p.mu.Lock()
@@ -178,6 +179,7 @@ func TestAWatchdogThatDoesNotObeyIsKilled(t *testing.T) {
 // A pause is over when all processes of the program have ended, not only the first one. That
 // office has not failed.
 func TestAPauseWaitsForAllProcesses(t *testing.T) {
+	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
 	const polite = `trap "sleep 0.2; rm %s; exit" TERM; touch %s; while :; do sleep 0.01; done`
 	p := &program{every: time.Millisecond, command: "sh -c '" + strings.ReplaceAll(polite, "%s", there) + "' & wait"}

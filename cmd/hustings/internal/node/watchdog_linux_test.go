@@ -144,6 +144,7 @@ func over(id int) bool {
 // Processes left behind by a program that ends by itself are asked to end, and killed a little
 // later.
 func TestProcessesLeftBehindAreEnded(t *testing.T) {
+	t.Parallel()
 	p := startPair(t)
 	p.run(t, `(trap "echo -n asked" TERM; echo -n .; while :; do sleep 0.01; done) & (setsid sleep 1000 &) ; sleep 0.1; exit 3`)
 	output, report := p.end(t)

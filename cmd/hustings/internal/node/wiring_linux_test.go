@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
 )
@@ -123,6 +124,7 @@ func TestTheProgramOfANodeIsAskedToEnd(t *testing.T) {
 // Before a handover the program is asked to end, and the next one begins when it has. The event
 // says that the lease is void before it has run out.
 func TestAHandoverEndsTheProgramFirst(t *testing.T) {
+	effort.Long(t)
 	t.Parallel()
 	g := newTeam(t, 3, func(c *node.Config) { c.Preferred = []string{"n0"} })
 	var undone *operator.Undoing

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	passOnTerminalSignals()
-	_ = flag.Set("test.parallel", "4") // they wait more than they work; what the command line says counts
+	_ = flag.Set("test.parallel", "6") // they wait more than they work; what the command line says counts
 	goleak.VerifyTestMain(m)
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/signal"
@@ -25,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -265,7 +267,8 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 3, grouped: true, journal: d, flags: []string{"--leases", "--exec", workers}})
 	led := c.leaderAfter(0)
 	for round, more := 0, campaign(t, 1); more(round); round++ {
-		for _, m := range misfortunes {
+		for _, i := range rand.Perm(len(misfortunes))[:effort.Of(len(misfortunes), 5)] {
+			m := misfortunes[i]
 			c.followed(led.Term)
 			var f family
 			led, f = c.awaitFamily(d, led)
@@ -412,6 +415,7 @@ func (d *diary) gap(t *testing.T, from, to memberstate.Term) time.Duration {
 // A node whose program fails at once stands back, for longer each time, and the other nodes
 // lead meanwhile. This holds for voting and for leases.
 func TestANodeWhoseProgramFailsStandsBack(t *testing.T) {
+	effort.Long(t)
 	t.Parallel()
 	for name, o := range map[string]clusterOptions{
 		"votes": {size: 3, flags: []string{"--exec", "/nonexistent"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // alone is a program that works without children.
@@ -69,6 +70,9 @@ func TestALeaderWhoseProgramHangsIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "silent, leases" {
+				effort.Long(t)
+			}
 			o.journal = openDiary(t)
 			o.flags = append(o.flags, "--exec", alone)
 			c := newCluster(t, o)
