@@ -67,6 +67,7 @@ var faults = map[string]fault{
 	"takes holders for the same":      breaks("holders are compared byte by byte", cutHolders),
 	"lists some":                      breaks("all leases are listed", listSome),
 	"works for who has gone":          breaks("an ended context is an error", ignoreContexts),
+	"lists for who has gone":          breaks("an ended context is an error", listNothing),
 
 	"renews one by one": {"renewals share statements", func(m *mem.Store, s *Subject) {
 		counted, n := counting(m)
@@ -308,6 +309,14 @@ func listSome(_ *mem.Store, s *store) {
 	s.names = func(ctx context.Context) ([]string, error) {
 		all, err := names(ctx)
 		return all[1:], err
+	}
+}
+
+func listNothing(_ *mem.Store, s *store) {
+	names := s.names
+	s.names = func(ctx context.Context) ([]string, error) {
+		all, _ := names(ctx)
+		return all, nil
 	}
 }
 

@@ -119,6 +119,10 @@ func (s *stand) endedContext() {
 	assert.Error(s.t, err)
 	assert.Error(s.t, s.Store.Release(ended, "a#1", held))
 	assert.Error(s.t, s.Store.Force(ended, s.name, "b"))
+	if lister, ok := s.Store.(lease.Lister); ok {
+		_, err = lister.Names(ended)
+		assert.Error(s.t, err)
+	}
 	assert.Equal(s.t, state(before), state(s.record()))
 }
 
