@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -39,7 +40,7 @@ func TestAStoreOfFormat1IsWrittenAnewOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	crashes, before, after := 0, 0, 0
 	disk.After = func(string) {
-		for crashed := range disk.States(random, 1) {
+		for crashed := range disk.States(random, effort.Of(1, 4)) {
 			crashes++
 			if version(crashed.Get("n0"), 0) == 1 {
 				before++
@@ -89,13 +90,32 @@ func TestADamagedStoreOfFormat1IsMendedOrRefused(t *testing.T) {
 	}
 }
 
+// A batch may end with the file. The file here has its first batch alone, that of its creation.
+func TestAFileOfFormat1MayBeFull(t *testing.T) {
+	text, _ := format1(t)
+	full := text[:4*memberstate.PageSize]
+	for i := range 2 {
+		header := full[i*memberstate.PageSize:][:memberstate.PageSize]
+		binary.LittleEndian.PutUint32(header[44:], 4)
+		seal1(header)
+	}
+	found, err := memberstate.Read(full)
+	require.NoError(t, err)
+	assert.Empty(t, found)
+}
+
+// seal1 gives a page of format 1 its checksum.
+func seal1(page []byte) {
+	binary.LittleEndian.PutUint32(page, crc32.Checksum(page[4:], crc32.MakeTable(crc32.Castagnoli)))
+}
+
 func TestCopiesOfFormat1ThatDifferAreARefusal(t *testing.T) {
 	text, _ := format1(t)
 	for _, number := range []int{4, 5} { // of the first save
 		damaged := bytes.Clone(text)
 		page := damaged[number*memberstate.PageSize:][:memberstate.PageSize]
 		page[46] ^= 1
-		binary.LittleEndian.PutUint32(page, crc32.Checksum(page[4:], crc32.MakeTable(crc32.Castagnoli)))
+		seal1(page)
 		_, err := memberstate.Read(damaged)
 		require.ErrorIs(t, err, memberstate.ErrDamaged)
 		assert.ErrorContains(t, err, "copies of batch 2 differ")

@@ -36,6 +36,7 @@ var equivalents = map[string]string{
 	"memberstate/filestore_records.go uvarint: d.bad, d.rest = true, nil becomes d.bad = true":                                                                                 "bad input is not used",
 	"lease/protocol/poll.go looked: without the field Kind: Read of Note":                                                                                                      "Read is the zero kind",
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "the end of a lease that is not held is not read",
+	"cmd/hustings/internal/node/watchdog_linux.go childEnded: without return of if !w.inner":                                                                                   "it reports once more, and a node reads the first report",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "its context has ended, so it does not count as early",
 	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler only reads values of the context, and does not wait",
 }
