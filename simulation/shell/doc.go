@@ -19,7 +19,8 @@
 // 2 to 100 may be missed), preferred members, and settings for leases, pre-vote and ranks.
 // A member's settings may differ from the group's, and from one join to the next. An engine
 // has a Lead or observes, may have a Pause, may be slow in callbacks, return early, fail, or end
-// its goroutine. Engines replicate a ledger, keep their promise by [elector.Promise], and commit
+// its goroutine. It may vouch for its ability to lead, by Alive or Healthy, and one function of a process may judge
+// all its engines. Engines replicate a ledger, keep their promise by [elector.Promise], and commit
 // the entries that a quorum has. Clocks run at different rates: a member with a fast clock has
 // shorter intervals, and the times in messages are converted in transit.
 //
@@ -53,6 +54,7 @@
 //	MistakesTold       a wrong configuration is refused with the field's name; calls out of turn are refused
 //	CallsEnd           every call ends when its context ends, within the time of a handover, or with the member
 //	StopWaits          a member that is done runs and begins no callback; a stopped leader has handed over or could not; a closed host serves no more
+//	JudgedOnce         the function that judges the engines of all groups is not called while it runs
 //	Prompt             heartbeats are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up
 //	Watched            Watch, handlers and metrics receive what Status shows, in order, up to the last change
 //	Found              after the last fault every group soon has a leader that serves, holds its lease, commits, and hands over when ordered

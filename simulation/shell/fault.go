@@ -63,6 +63,11 @@ const (
 	PauseFails
 	// SlowLedger: LedgerEnd takes up to a detection time.
 	SlowLedger
+	// NotWell: an engine says that it is not well, does not answer whether it is, or falls silent.
+	NotWell
+	// JudgeFails: the function that judges the engines of all groups names some that are well, does
+	// not return for a while, or ends its goroutine.
+	JudgeFails
 	// Mistake: an engine configures a group wrongly, or makes a call out of turn.
 	Mistake
 
@@ -142,6 +147,8 @@ var faultTable = [faults]struct {
 	LeadReturns:     {"lead returns", ofVotes | ofLeases},
 	PauseFails:      {"pause fails", ofVotes},
 	SlowLedger:      {"slow ledger", ofVotes},
+	NotWell:         {"not well", ofVotes},
+	JudgeFails:      {"judge fails", ofVotes},
 	Mistake:         {"mistake", ofVotes},
 	LostQuestion:    {"lost question", ofLeases},
 	LostAnswer:      {"lost answer", ofLeases},
@@ -193,6 +200,8 @@ const (
 	NoQuorum
 	// Resigned: a leader resigned and no member had taken over.
 	Resigned
+	// GaveUp: a leader gave up its office because it was not able to lead.
+	GaveUp
 	// WritesPaused: an engine was asked to pause its writes.
 	WritesPaused
 	// StoppedLeading: a group was stopped while its member led.
@@ -226,6 +235,7 @@ var conditionTable = [conditions]struct {
 	HandedOver:      {"handed over", ofVotes},
 	NoQuorum:        {"no quorum", ofVotes},
 	Resigned:        {"resigned", ofVotes | ofLeases},
+	GaveUp:          {"gave up", ofVotes},
 	WritesPaused:    {"paused", ofVotes},
 	StoppedLeading:  {"stopped leading", ofVotes | ofLeases},
 	Failed:          {"failed", ofVotes},

@@ -33,6 +33,7 @@ const (
 	MistakesTold
 	CallsEnd
 	StopWaits
+	JudgedOnce
 	Prompt
 	Watched
 	Found
@@ -45,7 +46,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
 	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
-	"resigned rests", "named heir", "orders are told", "mistakes are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left", "released after lead",
+	"resigned rests", "named heir", "orders are told", "mistakes are told", "calls end", "stop waits", "judged once", "prompt", "watched", "leader found", "nothing left", "released after lead",
 }
 
 // String names the invariant.

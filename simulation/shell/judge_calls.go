@@ -107,13 +107,13 @@ func (j *judge) leaves(m *member) {
 
 // campaigns notes that the member is told to stand, and rests no more. It returns the
 // revision of its status if nothing keeps it from standing at once, and 0 if something may:
-// a promise that it has ever made, its own lease, a Lead that runs, or a cause that holds it up.
+// a promise that it has ever made, its own lease, a Lead that runs, that it is not able, or a cause that holds it up.
 func (j *judge) campaigns(m *member) (follows uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	m.rest, m.told = time.Time{}, time.Now()
 	s := j.groups[m.group.name].seats[m.process.node.index]
-	bound := m.leases || s.saved == nil || s.saved.Promise > 0 || m.office != nil
+	bound := m.leases || s.saved == nil || s.saved.Promise > 0 || m.office != nil || !m.able()
 	if m.shown.Role != memberstate.Follower || m.shown.Stopped || bound || !m.process.busy.noneSince(time.Now().Add(-1)) {
 		return 0
 	}
@@ -249,6 +249,7 @@ func (j *judge) emptied(p *process, patient bool, members []*member) {
 		j.quiet(m, "Close has returned")
 		j.holds(StopWaits, !patient || !m.abrupt || p.failing, m.name, "its host was closed while it led, without a handover")
 	}
+	j.holds(StopWaits, !p.judging, p.node.name, "Close has returned, and Stalled runs")
 	j.holds(StopWaits, len(p.host.Electors()) == 0, p.node.name, "its host is closed, but has groups: %d", len(p.host.Electors()))
 }
 

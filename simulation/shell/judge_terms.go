@@ -132,6 +132,8 @@ func (j *judge) departs(s *elector.Status) {
 		j.met[LeaseLapsed]++
 	case protocol.DepartedResigned:
 		j.met[Resigned]++
+	case protocol.DepartedNotAble:
+		j.met[GaveUp]++
 	default: // the other reasons occur in any world
 	}
 }

@@ -135,10 +135,11 @@ func (h *history) firstOther(name string) string {
 }
 
 // names checks the heir of a handover. An order must have named it, unless an order, a stop or
-// the return of Lead allows any voter, or the heir is preferred. A leader that something holds up may
+// the return of Lead allows any voter, the leader is not able, or the heir is preferred. A leader that something holds up may
 // let any voter take over, whatever the end of its ledger is, because it cannot work.
 func (j *judge) names(m *member, q *rpc.Message) {
 	wanted := m.leaving || m.orders[""] > 0 || m.orders[q.Leader] > 0 || m.early == q.Term
+	wanted = wanted || !m.able()
 	heldUp := m.process.busy.freeFor(time.Time{}) < 4*m.detection()
 	wanted = wanted || heldUp && q.Ledger == (memberstate.Position{})
 	for _, id := range m.group.preferred {

@@ -4,9 +4,11 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +50,56 @@ func (m *member) detection() time.Duration {
 
 // join joins a group to the host, and runs the member.
 func (p *process) join(g *groupPlan) {
+	m, config := p.newMember(g)
+	el, err := p.host.Join(config)
+	if m.enters(el, err) {
+		p.world().work.Go(func() { m.run(el.Start) })
+	}
+}
+
+// joinTogether joins all groups of the node to the host, starts them together, and runs the members.
+func (p *process) joinTogether() {
+	var all []*member
+	var configs []elector.GroupConfig
+	for i, l := range p.node.ledgers {
+		if l != nil {
+			m, config := p.newMember(p.world().plan.groups[i])
+			all, configs = append(all, m), append(configs, config)
+		}
+	}
+	joined, err := p.host.JoinAll(slices.Values(configs))
+	if err != nil {
+		joined = make([]*elector.Elector, len(all))
+	}
+	started := make(chan struct{})
+	for i, m := range all {
+		if m.enters(joined[i], err) {
+			p.world().work.Go(func() {
+				m.run(func() error {
+					<-started
+					return m.whyNotStarted()
+				})
+			})
+		}
+	}
+	p.world().work.Go(func() {
+		defer close(started)
+		_ = p.host.StartAll() // each member knows its own error
+	})
+}
+
+// whyNotStarted is the error of a member that has ended by the time at which it should have started.
+func (m *member) whyNotStarted() error {
+	select {
+	case <-m.el.Done():
+		return cmp.Or(m.el.Err(), elector.ErrStopped)
+	default:
+		return nil
+	}
+}
+
+// newMember is a member of a group, and its configuration.
+func (p *process) newMember(g *groupPlan) (*member, elector.GroupConfig) {
 	n, w := p.node, p.world()
 	m := &member{
 		process: p, group: g, id: w.judge.nextID(), name: n.name + " " + g.name, timing: g.timingAt(n.rate),
@@ -61,6 +113,7 @@ func (p *process) join(g *groupPlan) {
 		Group: g.name, Members: g.members, Timing: m.timing, Preferred: g.preferred,
 		Leases: m.leases, NoPreVote: noPreVote, NoRanks: noRanks, LedgerEnd: m.ledgerEnd,
 	}
+	g.vouching.configure(&config, m)
 	if g.lead {
 		config.Lead = m.lead
 	}
@@ -71,22 +124,27 @@ func (p *process) join(g *groupPlan) {
 		m.handler = &handler{member: m}
 		config.Handlers = []elector.RoleHandler{m.handler}
 	}
-	el, err := p.host.Join(config)
-	w.judge.joined(m, err)
+	return m, config
+}
+
+// enters notes that the member has joined its host, and says whether it has.
+func (m *member) enters(el *elector.Elector, err error) bool {
+	j := m.process.world().judge
+	j.joined(m, err)
 	if err != nil {
 		close(m.gone)
-		return
+		return false
 	}
 	m.el = el
-	w.judge.enters(m)
-	w.work.Go(m.run)
+	j.enters(m)
+	return true
 }
 
 // run starts the member, and waits until it has ended.
-func (m *member) run() {
+func (m *member) run(start func() error) {
 	defer close(m.gone)
 	w := m.process.world()
-	started := m.el.Start()
+	started := start()
 	if started == nil {
 		w.work.Go(m.watch)
 		if !m.group.lead {
@@ -94,6 +152,9 @@ func (m *member) run() {
 		}
 		if m.ordered {
 			w.work.Go(m.order)
+		}
+		if v := m.group.vouching; v.counts > 0 && !v.asked {
+			w.work.Go(m.vouch)
 		}
 	}
 	<-m.el.Done()

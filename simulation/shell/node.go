@@ -46,6 +46,7 @@ type process struct {
 	dead    bool
 	failing bool // a save has failed
 	members map[string]*member
+	judging bool // the function that judges all engines runs
 }
 
 func (p *process) world() *world { return p.node.world }
@@ -121,10 +122,14 @@ func (n *node) boot(number int) (*process, error) {
 		return nil, err
 	}
 	n.world.judge.booted(p, made)
-	p.host, err = elector.NewHost(elector.HostConfig{
+	config := elector.HostConfig{
 		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler),
 		Metrics: &elector.Metrics{Changed: func(s elector.Status) { n.world.judge.shown(p, s) }},
-	})
+	}
+	if n.world.plan.judged {
+		config.Stalled = p.stalled
+	}
+	p.host, err = elector.NewHost(config)
 	return p, err
 }
 
@@ -132,11 +137,7 @@ func (n *node) boot(number int) (*process, error) {
 // whether the power fails before the next process.
 func (p *process) run() (powerCut bool) {
 	w, r := p.world(), p.node.random
-	for i, l := range p.node.ledgers {
-		if l != nil {
-			p.join(w.plan.groups[i])
-		}
-	}
+	p.joinAll(r.IntN(2) == 0)
 	for {
 		next := time.NewTimer(w.plan.longest + upTo(r, 20*w.plan.longest))
 		select {
@@ -160,6 +161,19 @@ func (p *process) run() (powerCut bool) {
 	}
 }
 
+// joinAll joins all groups of the node, together or one by one.
+func (p *process) joinAll(together bool) {
+	if together {
+		p.joinTogether()
+		return
+	}
+	for i, l := range p.node.ledgers {
+		if l != nil {
+			p.join(p.world().plan.groups[i])
+		}
+	}
+}
+
 // strike makes one fault strike the process, and says whether that ended it.
 func (p *process) strike() (over, powerCut bool) {
 	w, r := p.world(), p.node.random
@@ -175,11 +189,7 @@ func (p *process) strike() (over, powerCut bool) {
 	case Empty:
 		w.judge.struckAt(f, p.node.name)
 		p.empty(false)
-		for i, l := range p.node.ledgers {
-			if l != nil {
-				p.join(w.plan.groups[i])
-			}
-		}
+		p.joinAll(r.IntN(2) == 0)
 	case Mistake:
 		p.makeMistakes()
 	default:

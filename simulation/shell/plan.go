@@ -19,6 +19,7 @@ type plan struct {
 	groups []*groupPlan
 	trouble, longest,
 	beat time.Duration // how long faults strike, the longest detection time, and the shortest heartbeat
+	judged bool // one function of a process judges the engines of all its groups
 }
 
 // groupPlan holds the settings of a group. Members may deviate from some, see rules.
@@ -36,6 +37,7 @@ type groupPlan struct {
 	lead      bool // engines have a Lead; else they watch
 	pause     bool // engines have a Pause
 	slow      bool // callbacks take time
+	vouching  vouching
 }
 
 const (
@@ -68,6 +70,7 @@ func draw(seed uint64) *plan {
 		p.longest = max(p.longest, g.timing.Detection())
 		beats += float64(len(g.members)) / g.timing.Heartbeat.Seconds()
 	}
+	p.judged = r.IntN(4) == 0
 	p.trouble = min(40*p.longest, time.Duration(mostBeats/beats*float64(time.Second)))
 	return p
 }
@@ -106,6 +109,9 @@ func (p *plan) group(r *rand.Rand, index, nodes int, margin float64) *groupPlan 
 	}
 	g.leases, g.noPreVote, g.noRanks = r.IntN(2) == 0, r.IntN(6) == 0, r.IntN(6) == 0
 	g.lead, g.pause, g.slow = r.IntN(6) > 0, r.IntN(3) > 0, r.IntN(2) == 0
+	if r.IntN(3) == 0 {
+		g.vouching = vouching{counts: time.Duration(float64(beat) * (2.5 + 4*r.Float64())), asked: r.IntN(2) == 0}
+	}
 	return g
 }
 
