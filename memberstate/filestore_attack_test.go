@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -44,7 +45,7 @@ func TestADamagedRunOverTheLastSavesIsMended(t *testing.T) {
 	text, holds := voted(t, terms, 1024)
 	require.Len(t, text, 4<<20)
 	for _, half := range []int{0, len(text) / 2} {
-		for k := 1; k <= terms; k++ {
+		for k := 1; k <= terms; k += effort.Of(1, 4) {
 			run := 2 * k * memberstate.PageSize // as long as k saves were when their copies lay side by side
 			from := half + (memberstate.FirstSave+terms-k)*memberstate.PageSize
 			for what, fill := range fills(run) {

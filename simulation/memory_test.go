@@ -16,7 +16,8 @@ import (
 // plays a week, and else it is some hours.
 func TestMemoryDoesNotGrowWithTime(t *testing.T) {
 	effort.Alone(t)
-	day, days := time.Hour, effort.Of(4, 2)
+	effort.Long(t)
+	day, days := time.Hour, 4
 	if os.Getenv("HUSTINGS_TEST_LONG") != "" {
 		day, days = 24*time.Hour, 7
 	}

@@ -61,6 +61,7 @@ func goesOn(t *testing.T, bounds Bounds) {
 // old checkpoint, because a search resumed from it could end as complete and not be.
 func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 	effort.Alone(t)
+	effort.Long(t)
 	o := Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
 	require.NoError(t, err)
@@ -138,6 +139,7 @@ func TestUncheckedStatesAreCheckedAfterAResume(t *testing.T) {
 // A violation that plain machines did not reach is still one after a resume.
 func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
 	effort.Alone(t)
+	effort.Long(t)
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o)
 	x.unconfirmed, x.result.Violation = 1, doubtful(t)

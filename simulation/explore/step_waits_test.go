@@ -52,6 +52,7 @@ func (m *model) waiting(n *node, d *interleaving) *execution {
 // be a violation.
 func TestEventsDuringAWaitAreCompared(t *testing.T) {
 	effort.Alone(t)
+	effort.Long(t)
 	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 500).model
 	told, broken := map[inputKind]int{}, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {
