@@ -42,13 +42,18 @@ func newHunter() (*hunter, error) {
 
 func (h *hunter) close() { _ = os.RemoveAll(h.work) } // it is a temporary folder
 
-// huntAll hunts one mutant after another until the context ends, and reports progress. Known results are not
+// huntAll hunts one mutant after another until the context ends, and reports progress. It begins with no other one
+// once the time is up; zero: there is time for all. Known results are not
 // found again. With forgive, mutants that do not compile are counted; otherwise they are errors.
-func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgive bool, known *results, progress io.Writer) (report, error) {
+func (h *hunter) huntAll(ctx context.Context, within time.Duration, all []mutant, ways []means, forgive bool, known *results, progress io.Writer) (report, error) {
 	total, began, hunted := newReport(), time.Now(), 0
 	for i := range all {
 		m := &all[i]
 		r, old := known.known[m.Name]
+		if !old && within > 0 && time.Since(began) > within {
+			_, _ = fmt.Fprintf(progress, "the time is up: %d of %d were looked at\n", i, len(all))
+			break
+		}
 		if !old {
 			var err error
 			r, err = h.hunt(ctx, m, ways)

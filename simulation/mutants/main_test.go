@@ -37,6 +37,14 @@ func TestAnInterruptedHuntReportsItsResults(t *testing.T) {
 	assert.Empty(t, total["verdicts"])
 }
 
+// The time is looked at before each mutant.
+func TestAHuntEndsWhenItsTimeIsUp(t *testing.T) {
+	var out, said strings.Builder
+	require.NoError(t, run(t.Context(), []string{"--only", "^(quorum-less-one|observer-votes)$", "--within", "1ns"}, &out, &said))
+	assert.Contains(t, said.String(), "the time is up: 0 of 2 were looked at")
+	assert.Contains(t, out.String(), "0 of 0 mutants were caught")
+}
+
 func TestAReportAddsUp(t *testing.T) {
 	total := newReport()
 	total.add(result{Mutant: "a", Means: "simulator", Noticed: "one vote a term", Seeds: 64})

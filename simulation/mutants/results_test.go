@@ -40,7 +40,7 @@ func TestAnInterruptedHuntGoesOn(t *testing.T) {
 	for _, m := range []string{"a", "b", "c"} {
 		known = append(known, mutant{Name: m, File: "nowhere"})
 	}
-	total, err := h.huntAll(context.WithoutCancel(t.Context()), known, nil, true, r, io.Discard)
+	total, err := h.huntAll(context.WithoutCancel(t.Context()), 0, known, nil, true, r, io.Discard)
 	require.NoError(t, err, "none of these is hunted again")
 	assert.Equal(t, 1, total.Caught)
 	assert.Equal(t, 1, total.Discarded)
