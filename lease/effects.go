@@ -117,18 +117,13 @@ func (fx effects) AskStalled(within time.Duration) bool {
 	if stalled == nil {
 		return false
 	}
-	fx.working.Go(func() {
-		var in protocol.Stalled
-		defer func() {
-			if cause := recover(); cause != nil {
-				panic(cause)
-			}
-			fx.step(in)
-		}()
+	var names []string
+	fx.calls(fx.working, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
-		in.Names = stalled(ctx)
-	})
+		names = stalled(ctx)
+		return nil
+	}, func(error) protocol.Input { return protocol.Stalled{Names: names} })
 	return true
 }
 

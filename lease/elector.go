@@ -143,18 +143,23 @@ func (e *Elector) retire() {
 // errExited is the error of a function of the service that called runtime.Goexit, as t.FailNow does.
 var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
 
+// calls calls a function of the service for this lease, see Keeper.calls.
+func (e *Elector) calls(function func() error, returned func(error) protocol.Input) {
+	e.keeper.calls(&e.working, function, returned)
+}
+
 // calls calls a function of the service, in a goroutine of its own, and steps with what follows from
 // its error. A function that ends its goroutine counts as returned. One that panics ends the process;
 // the lease is not released then, because other goroutines of Lead may work on until the process has
 // ended.
-func (e *Elector) calls(function func() error, returned func(error) protocol.Input) {
-	e.working.Go(func() {
+func (k *Keeper) calls(working *sync.WaitGroup, function func() error, returned func(error) protocol.Input) {
+	working.Go(func() {
 		err := errExited
 		defer func() {
 			if cause := recover(); cause != nil {
 				panic(cause)
 			}
-			e.keeper.step(returned(err))
+			k.step(returned(err))
 		}()
 		err = function()
 	})
