@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
+	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/kv"
 	"github.com/hustings/hustings/lease/kv/etcdkv"
 	"github.com/hustings/hustings/lease/kv/rediskv"
@@ -107,6 +109,30 @@ func TestEachOfManyChangesIsMadeOrNot(t *testing.T) {
 			done, err = k.Swap(t.Context(), []kv.Change{change("b", "b0", "b2")})
 			require.NoError(t, err)
 			require.Equal(t, []bool{false}, done)
+		})
+	}
+}
+
+// Keys of all lifetimes live, however many there are of each.
+func TestManyKeysOfSeveralLifetimesLive(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) kv.KV{"Redis": openRedis, "etcd": openEtcd} {
+		t.Run(name, func(t *testing.T) {
+			k, prefix := open(t), rand.Text()
+			var keys []string
+			lives := map[string]time.Duration{}
+			for i := range 900 {
+				key := fmt.Sprint(prefix, i)
+				keys = append(keys, key)
+				lives[key] = time.Duration(1+i%3) * time.Minute
+			}
+			require.NoError(t, k.Live(t.Context(), lives))
+			found, err := k.Get(t.Context(), keys)
+			require.NoError(t, err)
+			assert.Len(t, found, len(keys))
+			for key, e := range found {
+				assert.Positive(t, e.Left, key)
+				assert.True(t, e.Left == lease.LeftUnknown || e.Left <= lives[key], "%s lives for %v", key, e.Left)
+			}
 		})
 	}
 }
