@@ -149,7 +149,7 @@ func (s *Store) swap(ctx context.Context, name string, r record, next row.Row) (
 // Read implements [lease.Store].
 func (s *Store) Read(ctx context.Context, names []string) ([]lease.Record, error) {
 	records, err := s.records(ctx, names...)
-	if err != nil || len(records) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	lives := make([]string, 0, len(records))

@@ -38,6 +38,7 @@ var equivalents = map[string]string{
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "the end of a lease that is not held is not read",
 	"cmd/hustings/internal/node/watchdog_linux.go childEnded: without return of if !w.inner":                                                                                   "it reports once more, and a node reads the first report",
 	"elector/protocol/effects.go EndLead: max(fx.node.now, 1) becomes max(fx.node.now, 2)":                                                                                     "zero means that there is none; a nanosecond more is no difference",
+	"lease/mem/mem.go open: 1 << 50 becomes 2 << 50":                                                                                                                           "any late beginning does",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "its context has ended, so it does not count as early",
 	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler only reads values of the context, and does not wait",
 }
