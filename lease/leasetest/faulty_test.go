@@ -68,6 +68,7 @@ var faults = map[string]fault{
 	"lists some":                      breaks("all leases are listed", listSome),
 	"works for who has gone":          breaks("an ended context is an error", ignoreContexts),
 	"lists for who has gone":          breaks("an ended context is an error", listNothing),
+	"lets all who have gone win":      breaks("an ended context is an error", winWithError),
 
 	"renews one by one": {"renewals share statements", func(m *mem.Store, s *Subject) {
 		counted, n := counting(m)
@@ -309,6 +310,14 @@ func listSome(_ *mem.Store, s *store) {
 	s.names = func(ctx context.Context) ([]string, error) {
 		all, err := names(ctx)
 		return all[1:], err
+	}
+}
+
+func winWithError(_ *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		won, err := acquire(ctx, c)
+		return won || err != nil, err
 	}
 }
 

@@ -29,7 +29,7 @@ func (k *Keeper) returned(s *session, err error) {
 
 // giveBack begins to release the lease.
 func (k *Keeper) giveBack(s *session) {
-	s.giving = giving{at: Never}
+	s.giving = giving{}
 	s.pending++
 	k.release(s)
 }
