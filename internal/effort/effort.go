@@ -28,10 +28,11 @@ func Alone(t testing.TB) {
 	}
 }
 
-// Long skips a test that takes long, unless tests try all cases.
+// Long skips a test that takes long, unless tests try all cases. Under the race detector it runs, because its
+// goroutines may be those of no other test; if it has none, see Alone.
 func Long(t testing.TB) {
 	t.Helper()
-	if !Whole() {
+	if !Whole() && !raced {
 		t.Skip("it takes long: make test-all runs it")
 	}
 }

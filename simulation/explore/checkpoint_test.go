@@ -20,19 +20,20 @@ import (
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	effort.Alone(t)
 	t.Run("two members", func(t *testing.T) {
-		goesOn(t, Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1})
+		goesOn(t, Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, 1)
 	})
 	t.Run("all but ability", func(t *testing.T) {
 		effort.Long(t)
-		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true})
+		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}, 2)
 	})
 	t.Run("ability", func(t *testing.T) {
 		effort.Long(t)
-		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true})
+		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true}, 2)
 	})
 }
 
-func goesOn(t *testing.T, bounds Bounds) {
+// goesOn stops a search more often than least.
+func goesOn(t *testing.T, bounds Bounds, least int) {
 	t.Helper()
 	whole, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func goesOn(t *testing.T, bounds Bounds) {
 		assert.FileExists(t, o.Checkpoint)
 		stops++
 	}
-	assert.Greater(t, stops, 1)
+	assert.Greater(t, stops, least)
 	assert.NoFileExists(t, o.Checkpoint)
 }
 

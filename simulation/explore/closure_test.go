@@ -14,6 +14,7 @@ import (
 // eachKey calls look for some nodes of a search, each with messages that it may receive.
 func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *expansionKey)) {
 	t.Helper()
+	effort.Alone(t)
 	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,6 @@ func TestASearchIsRepeatable(t *testing.T) {
 // states that cover them in the end are the same, except for nodes that can silently become each other: either
 // of those may be kept.
 func TestMoreWorkersFindTheSame(t *testing.T) {
-	effort.Long(t)
 	left := func(workers int) (left int) {
 		x := newSearch(Options{Workers: workers, Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}})
 		x.begin()

@@ -34,6 +34,7 @@ func begunWithin(t *testing.T, bounds string) *worker {
 
 // A message that is not among the stale messages would be kept for ever, and a search would not end.
 func TestEveryMessageIsListedAsStale(t *testing.T) {
+	effort.Alone(t)
 	effort.Long(t)
 	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -60,6 +61,7 @@ func allListed(t *testing.T, m *model) {
 
 // The effects of stale messages on a node are worked out for another node of its orbit.
 func TestStaleMessagesAreSymmetric(t *testing.T) {
+	effort.Alone(t)
 	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +133,7 @@ func TestAVoterMayBeAskedAgain(t *testing.T) {
 
 // Nodes of one orbit are equal when they are sorted.
 func TestNodesOfAnOrbitAreEqualWhenSorted(t *testing.T) {
+	effort.Alone(t)
 	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,7 @@ func TestAStateWithOtherLeadersIsNotCovered(t *testing.T) {
 
 // The violation that is found first may have a longer path than another one.
 func TestTheReportedPathIsShortest(t *testing.T) {
+	effort.Alone(t)
 	effort.Long(t)
 	o := Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 2, NoPreVote: true, NoCrash: true, NoTransfer: true, NoHints: true}}
 	x := newSearch(o)

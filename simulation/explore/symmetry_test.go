@@ -26,6 +26,7 @@ func TestRenamings(t *testing.T) {
 // The successors of a node are worked out for one node of each orbit. For the others they must be the same, and their
 // paths must be possible.
 func TestSuccessorsAreSymmetric(t *testing.T) {
+	effort.Alone(t)
 	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/internal/effort"
 )
 
 const enough = 20 * time.Second // longer than anything takes that does not fail
@@ -163,6 +164,14 @@ func TestWatchOutlivesNodes(t *testing.T) {
 		_, err := time.Parse(time.RFC3339, change.Time)
 		assert.NoError(t, err)
 	}
+}
+
+// A node that hangs is passed over when its share of the time is up.
+func TestSettingsPassOverANodeThatHangs(t *testing.T) {
+	effort.Long(t)
+	t.Parallel()
+	addresses := local(t, node.Config{})
+	assert.Len(t, succeed(t, "settings", "-a", hanging(t), "-a", addresses[1], "--all", "--timeout", "20s", "--leak", "4"), 3)
 }
 
 // Without a change the settings are shown; with --all those of every member are changed.
