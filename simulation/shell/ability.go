@@ -38,15 +38,9 @@ func (m *member) healthy(ctx context.Context) error {
 		return nil
 	}
 	j.struck(NotWell)
-	switch m.process.world().drawn64() % 3 {
-	case 0:
-		return errEngine
-	case 1:
-		runtime.Goexit()
-	}
-	<-ctx.Done()
+	err := m.misbehave(ctx)
 	m.linger(m.timing.Heartbeat)
-	return ctx.Err()
+	return err
 }
 
 // vouch calls Alive several times while a word counts, and falls silent now and then.

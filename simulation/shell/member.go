@@ -203,6 +203,18 @@ func (m *member) flaky(one int) bool {
 	return !m.process.world().isCalm() && !m.process.isDead() && m.process.world().drawn64()%uint64(one) == 0
 }
 
+// misbehave has a callback fail, end its goroutine, or not return until its context has ended.
+func (m *member) misbehave(ctx context.Context) error {
+	switch m.process.world().drawn64() % 3 {
+	case 0:
+		return errEngine
+	case 1:
+		runtime.Goexit()
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // linger waits in a callback, if the group's callbacks are slow.
 func (m *member) linger(most time.Duration) {
 	if m.group.slow && !m.process.isDead() {
@@ -279,14 +291,7 @@ func (m *member) pause(ctx context.Context, term memberstate.Term) error {
 	defer j.pauses(ctx, m, term)()
 	if m.flaky(3) {
 		j.struck(PauseFails)
-		switch m.process.world().drawn64() % 3 {
-		case 0:
-			return errEngine
-		case 1:
-			runtime.Goexit()
-		}
-		<-ctx.Done()
-		return ctx.Err()
+		return m.misbehave(ctx)
 	}
 	m.linger(m.timing.Heartbeat)
 	m.paused.Store(true)
