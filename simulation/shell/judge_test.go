@@ -172,3 +172,14 @@ func TestDeadProcessCannotWriteItsDisk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []memberstate.Record{{Group: "g0", Term: 1}}, s.Records())
 }
+
+func TestAMemberThatTakesNoAppendIsBehind(t *testing.T) {
+	m := &member{name: "n1 g0", ledger: new(ledger)}
+	assert.Equal(t, "the ledger of n1 g0 ends at 0:0, and no append has arrived", m.behind(9))
+	err := error(elector.ErrStaleTerm)
+	m.refused.Store(&err)
+	assert.Contains(t, m.behind(9), "the last append was answered so: "+elector.ErrStaleTerm.Error())
+	m.ledger.write(entry{term: 9})
+	assert.Empty(t, m.behind(9))
+	assert.NotEmpty(t, m.behind(10))
+}
