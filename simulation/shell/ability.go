@@ -100,5 +100,8 @@ func (j *judge) judges(p *process) (returned func()) {
 	}
 }
 
-// able says whether a member has shown that it is able to lead.
-func (m *member) able() bool { return m.shown.Inability == protocol.Able }
+// falters says whether a member that depends on its engine's word has shown that it is not able to lead.
+func (m *member) falters() bool {
+	vouches := m.group.vouching.counts > 0 || m.process.world().plan.judged
+	return vouches && m.shown.Inability != protocol.Able
+}

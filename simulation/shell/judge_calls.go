@@ -113,7 +113,7 @@ func (j *judge) campaigns(m *member) (follows uint64) {
 	defer j.mu.Unlock()
 	m.rest, m.told = time.Time{}, time.Now()
 	s := j.groups[m.group.name].seats[m.process.node.index]
-	bound := m.leases || s.saved == nil || s.saved.Promise > 0 || m.office != nil || !m.able()
+	bound := m.leases || s.saved == nil || s.saved.Promise > 0 || m.office != nil || m.falters()
 	if m.shown.Role != memberstate.Follower || m.shown.Stopped || bound || !m.process.busy.noneSince(time.Now().Add(-1)) {
 		return 0
 	}

@@ -139,7 +139,7 @@ func (h *history) firstOther(name string) string {
 // let any voter take over, whatever the end of its ledger is, because it cannot work.
 func (j *judge) names(m *member, q *rpc.Message) {
 	wanted := m.leaving || m.orders[""] > 0 || m.orders[q.Leader] > 0 || m.early == q.Term
-	wanted = wanted || !m.able()
+	wanted = wanted || m.falters()
 	heldUp := m.process.busy.freeFor(time.Time{}) < 4*m.detection()
 	wanted = wanted || heldUp && q.Ledger == (memberstate.Position{})
 	for _, id := range m.group.preferred {
