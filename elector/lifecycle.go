@@ -50,9 +50,7 @@ func (e *Elector) Err() error {
 // have ended. A leader resigns first, so that the others need not wait until its
 // silence is detected. If the context ends first, the member stops without a handover.
 func (e *Elector) Stop(ctx context.Context) error {
-	if !e.beginStop() {
-		return nil
-	}
+	e.beginStop()
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
@@ -64,15 +62,14 @@ func (e *Elector) Stop(ctx context.Context) error {
 }
 
 // beginStop begins to stop a member that was started. A member that was not can no longer be.
-func (e *Elector) beginStop() (begun bool) {
+func (e *Elector) beginStop() {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if begun = h.intake.Stop(&e.group); !begun {
+	if begun := h.intake.Stop(&e.group); !begun {
 		e.finish(nil)
 	}
 	h.wakeLoop()
-	return begun
 }
 
 // whyNotRunning is the error of an order to a member that does not run.
