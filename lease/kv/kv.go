@@ -129,20 +129,15 @@ func (s *Store) records(ctx context.Context, names ...string) (map[string]record
 }
 
 // change returns the change of a record to a new row.
-func (s *Store) change(name string, r record, next row.Row) (Change, error) {
-	old := r.stored
+func (s *Store) change(name string, r record, next row.Row) Change {
 	r.Row = next
 	r.Until = min(next.Until, 1)
-	text, err := json.Marshal(r)
-	return Change{Key: s.key(name), Old: old, New: text}, err
+	text, _ := json.Marshal(r) // texts and numbers cannot fail
+	return Change{Key: s.key(name), Old: r.stored, New: text}
 }
 
 func (s *Store) swap(ctx context.Context, name string, r record, next row.Row) (bool, error) {
-	c, err := s.change(name, r, next)
-	if err != nil {
-		return false, err
-	}
-	done, err := s.kv.Swap(ctx, []Change{c})
+	done, err := s.kv.Swap(ctx, []Change{s.change(name, r, next)})
 	return err == nil && done[0], err
 }
 
@@ -249,12 +244,8 @@ func (s *Store) renew(ctx context.Context, holder string, held []lease.Held) (ke
 		if !ok {
 			continue
 		}
-		c, err := s.change(h.Name, r, next)
-		if err != nil {
-			return nil, nil, err
-		}
 		lives[r.Life] = time.Duration(r.TTL) * time.Microsecond
-		changes, changed = append(changes, c), append(changed, h)
+		changes, changed = append(changes, s.change(h.Name, r, next)), append(changed, h)
 	}
 	if len(changes) == 0 {
 		return nil, nil, nil
