@@ -30,7 +30,10 @@ func (s *server) DialHook(redis.DialHook) redis.DialHook {
 }
 
 func (s *server) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, c redis.Cmder) error {
+	return func(ctx context.Context, c redis.Cmder) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		info, is := c.(*redis.StringCmd)
 		if !is || info.Name() != "info" {
 			return errors.New("unexpected: " + c.String())
@@ -114,5 +117,17 @@ func TestARedisThatEvictsKeepsNoLeases(t *testing.T) {
 				t.Errorf("it was asked %d times, not %d", c.server.asked, asked)
 			}
 		})
+	}
+}
+
+// A server that does not answer the check must not hold up a call whose context has ended.
+func TestTheCheckEndsWithItsContext(t *testing.T) {
+	client := redis.NewClient(&redis.Options{})
+	defer func() { _ = client.Close() }()
+	client.AddHook(new(server))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := rediskv.New(client, "released").Live(ended, map[string]time.Duration{"key": time.Second}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }

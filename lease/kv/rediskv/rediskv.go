@@ -76,9 +76,13 @@ func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error
 		if err = errors.Join(err, leftErr); err != nil {
 			return nil, err
 		}
-		if left != -2 { // -2: it has expired between the two commands
-			found[key] = kv.Entry{Value: value, Left: max(left, 0)}
+		if left == -2 { // it has expired between the two commands
+			continue
 		}
+		if left == 0 { // it lasts for less than a millisecond
+			left = lease.LeftUnknown
+		}
+		found[key] = kv.Entry{Value: value, Left: left}
 	}
 	return found, nil
 }
