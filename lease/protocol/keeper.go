@@ -55,7 +55,7 @@ type Keeper struct {
 	judge    judge
 	wake     time.Duration // when the next Tick is due
 
-	// The step under way.
+	// The step under way, or the last one.
 	now time.Duration
 	fx  Effects
 }
@@ -71,7 +71,6 @@ func NewKeeper(r Rules) *Keeper {
 func (k *Keeper) Step(now time.Duration, in Input, fx Effects) (next time.Duration) {
 	k.now, k.fx = now, fx
 	in.happensTo(k)
-	k.fx = nil
 	return k.wake
 }
 
