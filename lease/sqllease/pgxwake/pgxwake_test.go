@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -25,6 +26,7 @@ type server struct {
 	woken    []string
 	ended    chan struct{} // receives the end of each session
 	listened chan struct{} // closed when a client listens
+	holds    chan struct{} // nil, or no wake-up is answered until it is closed
 }
 
 func (s *server) dial(context.Context, string, string) (net.Conn, error) {
@@ -60,6 +62,9 @@ func (s *server) serve(conn net.Conn) {
 			b.Send(&pgproto3.ParseComplete{})
 		case *pgproto3.Bind:
 			s.note(func() { s.woken = append(s.woken, string(m.Parameters[0])+" "+string(m.Parameters[1])) })
+			if s.holds != nil {
+				<-s.holds
+			}
 			b.Send(&pgproto3.BindComplete{})
 		case *pgproto3.Describe:
 			b.Send(&pgproto3.NoData{})
@@ -158,4 +163,31 @@ func TestWithoutAListenerAWakeOpensAConnection(t *testing.T) {
 	woken, sessions := s.saw()
 	assert.Equal(t, []string{"c 0", "c 1"}, woken)
 	assert.Equal(t, 2, sessions)
+}
+
+// Wake-ups that wait for a listener when its Listen ends are sent over connections of their own. A
+// few of them may still be sent by the listener.
+func TestWakesDoNotWaitForAListenerThatHasEnded(t *testing.T) {
+	const wakes = 50
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		s.holds = make(chan struct{})
+		_, ended, end := listen(t, w)
+		synctest.Wait()
+		answers := make(chan error, wakes)
+		for i := range wakes {
+			go func() { answers <- w.Wake(t.Context(), fmt.Sprint(i)) }()
+		}
+		synctest.Wait() // the first is being sent
+		end()
+		close(s.holds)
+		synctest.Wait()
+		assert.ErrorIs(t, <-ended, context.Canceled)
+		require.Len(t, answers, wakes)
+		for range wakes {
+			assert.NoError(t, <-answers)
+		}
+		_, sessions := s.saw()
+		assert.Greater(t, sessions, 1)
+	})
 }
