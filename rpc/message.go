@@ -24,6 +24,8 @@ type Message struct {
 	Leader string
 	// Voters is the digest of the sender's list of voters.
 	Voters uint64
+	// Bond is, in heartbeats and their answers, about the bond of the two members' nodes.
+	Bond Bond
 	Body
 }
 
