@@ -120,15 +120,15 @@ func (n *Network) send(from string, to *endpoint, batch []Message) {
 // endpoint is one node's transport: the messages on their way to it, and their handler.
 // It is guarded by the network's lock.
 type endpoint struct {
-	network *Network
-	node    string
-	wake    chan struct{}
-	handler Handler
-	flying  flight
-	beats   int // the number of periodic messages in flying
-	sent    uint64
-	lastDue map[string]time.Time // by sender, to keep links in order
-	hints   []string
+	network    *Network
+	node       string
+	wake       chan struct{}
+	handler    Handler
+	flying     flight
+	heartbeats int // the number of periodic messages in flying
+	sent       uint64
+	lastDue    map[string]time.Time // by sender, to keep links in order
+	hints      []string
 }
 
 // Serve starts the goroutine that delivers.
@@ -185,19 +185,19 @@ func (e *endpoint) enqueue(from string, l Link, now time.Time, m Message) {
 	}
 	e.sent++
 	if m.Kind.Periodic() {
-		e.beats++
+		e.heartbeats++
 	}
 	e.flying.push(flying{due: due, number: e.sent, message: m})
 }
 
 // makeRoom drops a heartbeat, or the answer to one, for a message of another kind.
 func (e *endpoint) makeRoom(kind Kind) bool {
-	if kind.Periodic() || e.beats == 0 {
+	if kind.Periodic() || e.heartbeats == 0 {
 		return false
 	}
 	i := slices.IndexFunc(e.flying, func(f flying) bool { return f.message.Kind.Periodic() })
 	e.flying.remove(i)
-	e.beats--
+	e.heartbeats--
 	e.network.lost++
 	return true
 }
@@ -246,7 +246,7 @@ func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string
 	for len(e.flying) > 0 && !e.flying[0].due.After(now) {
 		m := e.flying.pop().message
 		if m.Kind.Periodic() {
-			e.beats--
+			e.heartbeats--
 		}
 		batch = append(batch, m)
 	}
@@ -265,5 +265,5 @@ func (e *endpoint) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lost += uint64(len(e.flying))
-	e.handler, e.flying, e.beats, e.hints = nil, nil, 0, nil
+	e.handler, e.flying, e.heartbeats, e.hints = nil, nil, 0, nil
 }

@@ -20,23 +20,23 @@ const maxBatch = 1 << 10
 
 // queue is filled by any goroutine and emptied by one at a time. It is made by newQueue.
 type queue struct {
-	mu     sync.Mutex
-	urgent []rpc.Message // in the order of arrival
-	beats  []rpc.Message // the periodic messages
-	mixed  bool          // beats has messages of several batches, so some may be superseded
-	newest int           // the length of beats after the last supersede
-	places map[beat]int  // for supersede
-	wake   chan struct{}
+	mu         sync.Mutex
+	urgent     []rpc.Message  // in the order of arrival
+	heartbeats []rpc.Message  // the periodic messages
+	mixed      bool           // heartbeats has messages of several batches, so some may be superseded
+	newest     int            // the length of heartbeats after the last supersede
+	places     map[series]int // for supersede
+	wake       chan struct{}
 }
 
-// beat is the key of periodic messages: a message supersedes an older one with the same key.
-type beat struct {
+// series is the key of periodic messages: a message supersedes an older one with the same key.
+type series struct {
 	group string
 	kind  rpc.Kind
 }
 
 func newQueue() *queue {
-	return &queue{places: make(map[beat]int), wake: make(chan struct{}, 1)}
+	return &queue{places: make(map[series]int), wake: make(chan struct{}, 1)}
 }
 
 // put adds a batch, and returns how many messages it dropped: superseded heartbeats first, then
@@ -44,23 +44,23 @@ func newQueue() *queue {
 // superseded ones only when the queue has grown.
 func (q *queue) put(batch []rpc.Message) (dropped int) {
 	q.mu.Lock()
-	waited := len(q.beats)
+	waited := len(q.heartbeats)
 	for i := range batch {
 		if batch[i].Kind.Periodic() {
-			q.beats = append(q.beats, batch[i])
+			q.heartbeats = append(q.heartbeats, batch[i])
 		} else {
 			q.urgent = append(q.urgent, batch[i])
 		}
 	}
-	q.mixed = q.mixed || waited > 0 && len(q.beats) > waited
-	if len(q.beats) > 2*q.newest+maxBatch {
+	q.mixed = q.mixed || waited > 0 && len(q.heartbeats) > waited
+	if len(q.heartbeats) > 2*q.newest+maxBatch {
 		dropped = q.supersede()
 	}
-	if over := len(q.urgent) + len(q.beats) - maxQueued; over > 0 {
+	if over := len(q.urgent) + len(q.heartbeats) - maxQueued; over > 0 {
 		dropped += over
-		beats := min(over, len(q.beats))
-		q.beats = q.beats[beats:]
-		q.urgent = q.urgent[over-beats:]
+		oldest := min(over, len(q.heartbeats))
+		q.heartbeats = q.heartbeats[oldest:]
+		q.urgent = q.urgent[over-oldest:]
 	}
 	q.mu.Unlock()
 	select {
@@ -73,19 +73,19 @@ func (q *queue) put(batch []rpc.Message) (dropped int) {
 // supersede keeps only the newest heartbeat of each group, in the place of the oldest, so that
 // a group with frequent heartbeats does not wait longer.
 func (q *queue) supersede() (dropped int) {
-	kept := q.beats[:0]
-	for i := range q.beats {
-		of := beat{q.beats[i].Group, q.beats[i].Kind}
+	kept := q.heartbeats[:0]
+	for i := range q.heartbeats {
+		of := series{q.heartbeats[i].Group, q.heartbeats[i].Kind}
 		if place, waits := q.places[of]; waits {
-			kept[place] = q.beats[i]
+			kept[place] = q.heartbeats[i]
 			continue
 		}
 		q.places[of] = len(kept)
-		kept = append(kept, q.beats[i])
+		kept = append(kept, q.heartbeats[i])
 	}
 	clear(q.places)
-	dropped = len(q.beats) - len(kept)
-	q.beats, q.mixed, q.newest = kept, false, len(kept)
+	dropped = len(q.heartbeats) - len(kept)
+	q.heartbeats, q.mixed, q.newest = kept, false, len(kept)
 	return dropped
 }
 
@@ -98,7 +98,7 @@ func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message,
 			dropped = q.supersede()
 		}
 		batch, q.urgent = move(batch, q.urgent)
-		batch, q.beats = move(batch, q.beats)
+		batch, q.heartbeats = move(batch, q.heartbeats)
 		q.mu.Unlock()
 		if len(batch) > 0 {
 			return batch, dropped
@@ -117,8 +117,8 @@ func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message,
 func (q *queue) forget() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	stale := len(q.urgent) + len(q.beats)
-	q.urgent, q.beats, q.mixed = nil, nil, false
+	stale := len(q.urgent) + len(q.heartbeats)
+	q.urgent, q.heartbeats, q.mixed = nil, nil, false
 	return stale
 }
 

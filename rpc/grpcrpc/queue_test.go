@@ -14,8 +14,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// beatOfGroup is a heartbeat of a group that is named for the round.
-func beatOfGroup(round uint32) rpc.Message {
+// heartbeatOfGroup is a heartbeat of a group that is named for the round.
+func heartbeatOfGroup(round uint32) rpc.Message {
 	return rpc.Message{Group: fmt.Sprint("group ", round), Body: rpc.Body{Kind: rpc.Heartbeat, Round: round}}
 }
 
@@ -26,18 +26,18 @@ func vote(round uint32) rpc.Message {
 func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
 	q := newQueue()
 	for i := range uint32(maxQueued / 2) {
-		assert.Zero(t, q.put([]rpc.Message{beatOfGroup(i), vote(i)}))
+		assert.Zero(t, q.put([]rpc.Message{heartbeatOfGroup(i), vote(i)}))
 	}
 	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat is dropped")
-	assert.EqualValues(t, 1, q.beats[0].Round, "the oldest one")
-	assert.Equal(t, 1, q.put([]rpc.Message{beatOfGroup(1e6)}))
-	assert.EqualValues(t, 2, q.beats[0].Round)
+	assert.EqualValues(t, 1, q.heartbeats[0].Round, "the oldest one")
+	assert.Equal(t, 1, q.put([]rpc.Message{heartbeatOfGroup(1e6)}))
+	assert.EqualValues(t, 2, q.heartbeats[0].Round)
 	votes := make([]rpc.Message, maxQueued)
 	for i := range votes {
 		votes[i] = vote(uint32(2e6 + i))
 	}
 	assert.Equal(t, maxQueued, q.put(votes))
-	assert.Empty(t, q.beats)
+	assert.Empty(t, q.heartbeats)
 	assert.Len(t, q.urgent, maxQueued)
 	assert.Equal(t, uint32(2_000_000), q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
 }
@@ -48,14 +48,14 @@ func TestAllDroppedMessagesAreCounted(t *testing.T) {
 	require.Zero(t, q.put(make([]rpc.Message, maxQueued)))
 	beats := make([]rpc.Message, maxBatch+2)
 	for i := range beats {
-		beats[i] = beatOfGroup(1)
+		beats[i] = heartbeatOfGroup(1)
 	}
 	assert.Equal(t, len(beats), q.put(beats))
 }
 
 func TestAQueueYieldsVotesBeforeHeartbeats(t *testing.T) {
 	q := newQueue()
-	q.put([]rpc.Message{beatOfGroup(1), vote(2), beatOfGroup(3), vote(4)})
+	q.put([]rpc.Message{heartbeatOfGroup(1), vote(2), heartbeatOfGroup(3), vote(4)})
 	rounds, _ := roundsOf(t, q)
 	assert.Equal(t, []uint32{2, 4, 1, 3}, rounds)
 	q.put(make([]rpc.Message, maxBatch+1))
@@ -63,7 +63,7 @@ func TestAQueueYieldsVotesBeforeHeartbeats(t *testing.T) {
 	assert.Len(t, rounds, maxBatch)
 	rounds, _ = roundsOf(t, q)
 	assert.Len(t, rounds, 1)
-	q.put([]rpc.Message{beatOfGroup(1), vote(2)})
+	q.put([]rpc.Message{heartbeatOfGroup(1), vote(2)})
 	assert.Equal(t, 2, q.forget())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -93,7 +93,7 @@ func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 		dropped += q.put([]rpc.Message{
 			message("g", rpc.Heartbeat, i), message("g", rpc.HeartbeatResponse, 1e6+i), message("h", rpc.Heartbeat, 2e6+i),
 		})
-		require.Less(t, len(q.beats), 2*maxBatch, "superseded heartbeats wait")
+		require.Less(t, len(q.heartbeats), 2*maxBatch, "superseded heartbeats wait")
 	}
 	q.put([]rpc.Message{message("g", rpc.VoteRequest, 5), message("g", rpc.VoteRequest, 6)})
 	sent, superseded := roundsOf(t, q)
@@ -114,7 +114,7 @@ func TestANewerHeartbeatTakesThePlaceOfTheOlder(t *testing.T) {
 	q := newQueue()
 	beats := make([]rpc.Message, 3*maxBatch)
 	for i := range beats {
-		beats[i] = beatOfGroup(uint32(i))
+		beats[i] = heartbeatOfGroup(uint32(i))
 	}
 	for _, first := range []uint32{0, maxBatch, 2 * maxBatch, 0} {
 		q.put(beats)
@@ -129,7 +129,7 @@ func TestALongQueueIsSearchedOnlyWhenItHasGrown(t *testing.T) {
 	q := newQueue()
 	beats := make([]rpc.Message, 3*maxBatch)
 	for i := range beats {
-		beats[i] = beatOfGroup(uint32(i))
+		beats[i] = heartbeatOfGroup(uint32(i))
 	}
 	assert.Zero(t, q.put(beats))
 	assert.Zero(t, q.put(beats[:maxBatch]), "it has grown by a third")
@@ -141,7 +141,7 @@ func BenchmarkQueue(b *testing.B) {
 	q, batch := newQueue(), make([]rpc.Message, 0, maxBatch)
 	var beats []rpc.Message
 	for i := range uint32(1000) {
-		beats = append(beats, beatOfGroup(i))
+		beats = append(beats, heartbeatOfGroup(i))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
