@@ -10,6 +10,7 @@
 package rpc
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/memberstate"
@@ -87,6 +88,13 @@ func (b *Beat) WellFormed() bool {
 		}
 	}
 	return true
+}
+
+// Clone is a copy that shares nothing that can be changed.
+func (b *Beat) Clone() *Beat {
+	c := *b
+	c.Leavings = slices.Clone(b.Leavings)
+	return &c
 }
 
 // BeatTransport is a Transport that carries beats, too.

@@ -1,17 +1,18 @@
-// The messages on their way to a node, in the order of their arrival.
+// The messages and beats on their way to a node, in the order of their arrival.
 
 package rpc
 
 import "time"
 
-// flying is a message on its way.
+// flying is a message or a beat on its way.
 type flying struct {
 	due     time.Time
 	number  uint64
 	message Message
+	beat    *Beat // nil: it is a message
 }
 
-// flight is a heap of messages, ordered by arrival. Of two that arrive at the same
+// flight is a heap, ordered by arrival. Of two that arrive at the same
 // time, the one sent first comes first.
 type flight []flying
 

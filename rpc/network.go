@@ -1,4 +1,4 @@
-// A network in memory, whose links lose, delay, duplicate and reorder messages as
+// A network in memory, whose links lose, delay, duplicate and reorder messages and beats as
 // configured.
 
 package rpc
@@ -12,7 +12,7 @@ import (
 )
 
 // Link is the quality of a link from one node to another. The zero Link delivers
-// everything at once and in order.
+// everything at once and in order. For a link, a beat is a message like any other.
 type Link struct {
 	// Delay is the least time that a message takes, and Jitter the most time that is
 	// added at random. Messages of one link still arrive in the order they were sent.
@@ -38,7 +38,7 @@ type Network struct {
 	lost      uint64
 }
 
-// maxInFlight bounds the messages on their way to one node.
+// maxInFlight bounds the messages and beats on their way to one node.
 const maxInFlight = 1 << 16
 
 // NewNetwork makes a network of perfect links.
@@ -50,7 +50,8 @@ func NewNetwork(seed uint64) *Network {
 	}
 }
 
-// Join returns the endpoint of a node. A node that joins again gets the same one.
+// Join returns the endpoint of a node, which is a [BeatTransport]. A node that joins again gets
+// the same one.
 func (n *Network) Join(node string) Transport {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,8 +78,8 @@ func (n *Network) SetAll(l Link) {
 	n.others = l
 }
 
-// Lost counts the messages that did not arrive: because of loss, a cut, or a full queue,
-// or because the addressee was not served.
+// Lost counts the messages and beats that did not arrive: because of loss, a cut, or a full
+// queue, or because the addressee was not served, or its handler takes no beats.
 func (n *Network) Lost() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,27 +98,15 @@ func (n *Network) ReportLost(node string) {
 	}
 }
 
-// send puts a batch on its way. The network's lock is held.
-func (n *Network) send(from string, to *endpoint, batch []Message) {
-	l, ok := n.links[[2]string{from, to.node}]
-	if !ok {
-		l = n.others
+// link is the quality of the link from one node to another. The network's lock is held.
+func (n *Network) link(from, to string) Link {
+	if l, ok := n.links[[2]string{from, to}]; ok {
+		return l
 	}
-	now := time.Now()
-	for i := range batch {
-		if l.Cut || to.handler == nil || n.random.Float64() < l.Loss {
-			n.lost++
-			continue
-		}
-		to.enqueue(from, l, now, batch[i])
-		if n.random.Float64() < l.Duplicate {
-			to.enqueue(from, l, now, batch[i])
-		}
-	}
-	to.wakeUp()
+	return n.others
 }
 
-// endpoint is one node's transport: the messages on their way to it, and their handler.
+// endpoint is one node's transport: the messages and beats on their way to it, and their handler.
 // It is guarded by the network's lock.
 type endpoint struct {
 	network    *Network
@@ -156,41 +145,84 @@ func (e *endpoint) Send(to string, batch []Message) {
 	n := e.network
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if other := n.endpoints[to]; other != nil {
-		n.send(e.node, other, batch)
-	} else {
+	other := n.endpoints[to]
+	if other == nil || other.handler == nil {
 		n.lost += uint64(len(batch))
+		return
 	}
+	l, now := n.link(e.node, to), time.Now()
+	for i := range batch {
+		other.launch(e.node, l, flying{due: now, message: batch[i]})
+	}
+	other.wakeUp()
 }
 
-// enqueue puts one message on its way to this node. When there is no room,
-// votes displace heartbeats.
-func (e *endpoint) enqueue(from string, l Link, now time.Time, m Message) {
+func (e *endpoint) SendBeat(to string, b *Beat) {
 	n := e.network
-	if len(e.flying) >= maxInFlight && !e.makeRoom(m.Kind) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	other := n.endpoints[to]
+	if other == nil || !other.takesBeats() {
 		n.lost++
 		return
 	}
-	due := now.Add(l.Delay)
-	if l.Jitter > 0 {
-		due = due.Add(time.Duration(n.random.Int64N(int64(l.Jitter))))
-	}
-	if l.Reorder > 0 && n.random.Float64() < l.Reorder {
-		due = due.Add(l.Delay + l.Jitter + time.Millisecond)
-	} else {
-		if last := e.lastDue[from]; due.Before(last) {
-			due = last
-		}
-		e.lastDue[from] = due
-	}
-	e.sent++
-	if m.Kind.Periodic() {
-		e.heartbeats++
-	}
-	e.flying.push(flying{due: due, number: e.sent, message: m})
+	other.launch(e.node, n.link(e.node, to), flying{due: time.Now(), beat: b})
+	other.wakeUp()
 }
 
-// makeRoom drops a heartbeat, or the answer to one, for a message of another kind.
+// takesBeats says whether a handler is served that takes beats.
+func (e *endpoint) takesBeats() bool {
+	_, ok := e.handler.(BeatHandler)
+	return ok
+}
+
+// launch sends a message or a beat to this node, over a link that may lose or duplicate it. It is
+// due when it was sent.
+func (e *endpoint) launch(from string, l Link, f flying) {
+	n := e.network
+	if l.Cut || n.random.Float64() < l.Loss {
+		n.lost++
+		return
+	}
+	e.enqueue(from, l, f)
+	if n.random.Float64() < l.Duplicate {
+		e.enqueue(from, l, f)
+	}
+}
+
+// enqueue puts a message or a beat on its way to this node. When there is no room, everything
+// else displaces heartbeats.
+func (e *endpoint) enqueue(from string, l Link, f flying) {
+	n := e.network
+	if len(e.flying) >= maxInFlight && !e.makeRoom(f.message.Kind) {
+		n.lost++
+		return
+	}
+	f.due = f.due.Add(l.Delay)
+	if l.Jitter > 0 {
+		f.due = f.due.Add(time.Duration(n.random.Int64N(int64(l.Jitter))))
+	}
+	if l.Reorder > 0 && n.random.Float64() < l.Reorder {
+		f.due = f.due.Add(l.Delay + l.Jitter + time.Millisecond)
+	} else {
+		if last := e.lastDue[from]; f.due.Before(last) {
+			f.due = last
+		}
+		e.lastDue[from] = f.due
+	}
+	e.sent++
+	f.number = e.sent
+	if f.message.Kind.Periodic() {
+		e.heartbeats++
+	}
+	if f.beat != nil {
+		f.beat = f.beat.Clone() // the sender keeps the original, and the handler may keep this one
+	}
+	e.flying.push(f)
+}
+
+// makeRoom drops a heartbeat, or the answer to one, for a message of another kind. A beat has
+// no kind.
 func (e *endpoint) makeRoom(kind Kind) bool {
 	if kind.Periodic() || e.heartbeats == 0 {
 		return false
@@ -209,24 +241,23 @@ func (e *endpoint) wakeUp() {
 	}
 }
 
-// deliver passes arrived messages to the handler until stopping is closed.
+// arrivals are what has arrived for a handler.
+type arrivals struct {
+	batch []Message
+	beats []*Beat
+	lost  []string // nodes whose processes are gone
+}
+
+// deliver passes what has arrived to the handler until stopping is closed.
 func (e *endpoint) deliver(h Handler, stopping, stopped chan struct{}) {
 	defer close(stopped)
 	defer e.leave()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	var batch []Message
-	var hints []string
+	var came arrivals
 	for {
-		var wait time.Duration
-		batch, hints, wait = e.arrived(batch[:0], hints[:0])
-		if len(batch) > 0 {
-			h.Receive(batch)
-			clear(batch)
-		}
-		for _, node := range hints {
-			h.PeerLost(node)
-		}
+		wait := e.arrived(&came)
+		came.pass(h)
 		timer.Reset(wait)
 		select {
 		case <-stopping:
@@ -237,29 +268,49 @@ func (e *endpoint) deliver(h Handler, stopping, stopped chan struct{}) {
 	}
 }
 
-// arrived removes the messages that are due, and returns the time until the next one.
-func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string, time.Duration) {
+// arrived adds what is due, and returns the time until something is due next.
+func (e *endpoint) arrived(came *arrivals) time.Duration {
 	n := e.network
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
 	for len(e.flying) > 0 && !e.flying[0].due.After(now) {
-		m := e.flying.pop().message
-		if m.Kind.Periodic() {
+		f := e.flying.pop()
+		if f.message.Kind.Periodic() {
 			e.heartbeats--
 		}
-		batch = append(batch, m)
+		if f.beat != nil {
+			came.beats = append(came.beats, f.beat)
+		} else {
+			came.batch = append(came.batch, f.message)
+		}
 	}
-	hints = append(hints, e.hints...)
+	came.lost = append(came.lost, e.hints...)
 	e.hints = e.hints[:0]
-	wait := time.Hour
-	if len(e.flying) > 0 {
-		wait = e.flying[0].due.Sub(now)
+	if len(e.flying) == 0 {
+		return time.Hour
 	}
-	return batch, hints, wait
+	return e.flying[0].due.Sub(now)
 }
 
-// leave drops the messages that are still on their way.
+// pass passes everything to the handler, beats first, and forgets it.
+func (a *arrivals) pass(h Handler) {
+	if takes, ok := h.(BeatHandler); ok {
+		for _, b := range a.beats {
+			takes.ReceiveBeat(b)
+		}
+	}
+	if len(a.batch) > 0 {
+		h.Receive(a.batch)
+		clear(a.batch)
+	}
+	for _, node := range a.lost {
+		h.PeerLost(node)
+	}
+	a.batch, a.beats, a.lost = a.batch[:0], nil, a.lost[:0]
+}
+
+// leave drops everything that is still on its way.
 func (e *endpoint) leave() {
 	n := e.network
 	n.mu.Lock()

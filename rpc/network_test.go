@@ -133,6 +133,8 @@ func TestALossIsReportedToAllOtherNodes(t *testing.T) {
 		synctest.Wait() // they wait for messages
 		network.ReportLost("a")
 		synctest.Wait()
+		network.Join("a").Send("b", make([]rpc.Message, 1)) // what comes later reports nothing again
+		synctest.Wait()
 		for _, stop := range stops {
 			stop()
 		}

@@ -23,6 +23,11 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 		for _, field := range v.Fields() {
 			fillValue(t, field, next)
 		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fillValue(t, v.Index(i), next)
+		}
 	case reflect.String:
 		v.SetString(fmt.Sprint("text ", *next))
 	case reflect.Bool:
@@ -32,6 +37,6 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 	case reflect.Int64:
 		v.SetInt(int64(*next) * 1_000_000) // a duration in whole milliseconds, which a transport may round to
 	default:
-		t.Fatalf("a message has a field of kind %v, which this test cannot fill", v.Kind())
+		t.Fatalf("there is a field of kind %v, which this test cannot fill", v.Kind())
 	}
 }

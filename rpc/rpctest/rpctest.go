@@ -6,11 +6,13 @@
 //	}
 //
 // A transport may lose messages, so no test demands that a single message arrives. It
-// sends the message until one arrives.
+// sends the message until one arrives. The tests of beats are skipped unless the transport
+// is an [rpc.BeatTransport].
 package rpctest
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +47,7 @@ func Run(t *testing.T, endpoints Endpoints) {
 		"sends may be concurrent":                 (*stand).sendsMayBeConcurrent,
 		"messages before Serve do no harm":        (*stand).beforeServing,
 	}
+	maps.Copy(tests, beatTests())
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := &stand{t: t, nodes: map[string]rpc.Transport{}}
@@ -86,10 +89,10 @@ func (e *ear) Receive(batch []rpc.Message) {
 
 func (e *ear) PeerLost(string) {}
 
-// serve delivers the messages of a node to e until the test ends.
-func (s *stand) serve(node string, e *ear) (stop func()) {
+// serve delivers what arrives at a node to h until the test ends.
+func (s *stand) serve(node string, h rpc.Handler) (stop func()) {
 	s.t.Helper()
-	stop, err := s.node(node).Serve(e)
+	stop, err := s.node(node).Serve(h)
 	require.NoError(s.t, err)
 	s.t.Cleanup(stop)
 	return stop
@@ -103,18 +106,24 @@ func message(from, to string, round uint32) rpc.Message {
 // sendUntil lets a send a batch again and again until a message is heard, and returns that message.
 func (s *stand) sendUntil(to string, e *ear, batch ...rpc.Message) rpc.Message {
 	s.t.Helper()
+	return until(s, e.heard, func() { s.node("a").Send(to, batch) })
+}
+
+// until sends again and again until something is heard, and returns that.
+func until[T any](s *stand, heard <-chan T, send func()) T {
+	s.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
-		s.node("a").Send(to, batch)
+		send()
 		select {
-		case m := <-e.heard:
-			return m
+		case it := <-heard:
+			return it
 		case <-again.C:
 		case <-deadline.C:
-			s.t.Fatalf("nothing arrived at %s within %v", to, patience)
+			s.t.Fatalf("nothing arrived within %v", patience)
 		}
 	}
 }
@@ -254,28 +263,26 @@ func (s *stand) afterStopNoCallComes() {
 }
 
 func (s *stand) stopWaitsForTheCallUnderWay() {
+	s.stopWaitsFor(func() { s.node("a").Send("b", []rpc.Message{message("a", "b", 1)}) })
+}
+
+// stopWaitsFor lets a handler be called by send, and stops it meanwhile.
+func (s *stand) stopWaitsFor(send func()) {
+	s.t.Helper()
 	e := &blockingEar{entered: make(chan struct{}), leave: make(chan struct{})}
-	stop, err := s.node("b").Serve(e)
-	require.NoError(s.t, err)
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for inside := false; !inside; {
-		s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
-		select {
-		case <-e.entered:
-			inside = true
-		case <-again.C:
-		}
-	}
+	stop := s.serve("b", e)
+	until(s, e.entered, send)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		stop()
 	}()
+	soon := time.NewTimer(10 * time.Millisecond)
+	defer soon.Stop()
 	select {
 	case <-stopped:
 		s.t.Error("stop returned while a call was under way")
-	case <-again.C:
+	case <-soon.C:
 	}
 	close(e.leave)
 	s.within("stop", func() { <-stopped })
@@ -287,7 +294,9 @@ type blockingEar struct {
 	entered, leave chan struct{}
 }
 
-func (e *blockingEar) Receive([]rpc.Message) {
+func (e *blockingEar) Receive([]rpc.Message) { e.ReceiveBeat(nil) }
+
+func (e *blockingEar) ReceiveBeat(*rpc.Beat) {
 	e.once.Do(func() { close(e.entered) })
 	<-e.leave
 }
