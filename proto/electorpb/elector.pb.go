@@ -23,6 +23,53 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Feature is what a node may understand, a bit each.
+type Feature int32
+
+const (
+	Feature_FEATURE_UNSPECIFIED Feature = 0
+	Feature_FEATURE_BEATS       Feature = 1
+)
+
+// Enum value maps for Feature.
+var (
+	Feature_name = map[int32]string{
+		0: "FEATURE_UNSPECIFIED",
+		1: "FEATURE_BEATS",
+	}
+	Feature_value = map[string]int32{
+		"FEATURE_UNSPECIFIED": 0,
+		"FEATURE_BEATS":       1,
+	}
+)
+
+func (x Feature) Enum() *Feature {
+	p := new(Feature)
+	*p = x
+	return p
+}
+
+func (x Feature) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Feature) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[0].Descriptor()
+}
+
+func (Feature) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[0]
+}
+
+func (x Feature) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Feature.Descriptor instead.
+func (Feature) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{0}
+}
+
 type Kind int32
 
 const (
@@ -68,11 +115,11 @@ func (x Kind) String() string {
 }
 
 func (Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[0].Descriptor()
+	return file_elector_proto_enumTypes[1].Descriptor()
 }
 
 func (Kind) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[0]
+	return &file_elector_proto_enumTypes[1]
 }
 
 func (x Kind) Number() protoreflect.EnumNumber {
@@ -81,7 +128,7 @@ func (x Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Kind.Descriptor instead.
 func (Kind) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{0}
+	return file_elector_proto_rawDescGZIP(), []int{1}
 }
 
 type Mark int32
@@ -123,11 +170,11 @@ func (x Mark) String() string {
 }
 
 func (Mark) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[1].Descriptor()
+	return file_elector_proto_enumTypes[2].Descriptor()
 }
 
 func (Mark) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[1]
+	return &file_elector_proto_enumTypes[2]
 }
 
 func (x Mark) Number() protoreflect.EnumNumber {
@@ -136,7 +183,7 @@ func (x Mark) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Mark.Descriptor instead.
 func (Mark) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{1}
+	return file_elector_proto_rawDescGZIP(), []int{2}
 }
 
 type Result int32
@@ -226,11 +273,11 @@ func (x Result) String() string {
 }
 
 func (Result) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[2].Descriptor()
+	return file_elector_proto_enumTypes[3].Descriptor()
 }
 
 func (Result) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[2]
+	return &file_elector_proto_enumTypes[3]
 }
 
 func (x Result) Number() protoreflect.EnumNumber {
@@ -239,7 +286,7 @@ func (x Result) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Result.Descriptor instead.
 func (Result) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{2}
+	return file_elector_proto_rawDescGZIP(), []int{3}
 }
 
 type Role int32
@@ -281,11 +328,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[3].Descriptor()
+	return file_elector_proto_enumTypes[4].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[3]
+	return &file_elector_proto_enumTypes[4]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -294,7 +341,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{3}
+	return file_elector_proto_rawDescGZIP(), []int{4}
 }
 
 // Departure is the reason why a node gave up a leader.
@@ -352,11 +399,11 @@ func (x Departure) String() string {
 }
 
 func (Departure) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[4].Descriptor()
+	return file_elector_proto_enumTypes[5].Descriptor()
 }
 
 func (Departure) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[4]
+	return &file_elector_proto_enumTypes[5]
 }
 
 func (x Departure) Number() protoreflect.EnumNumber {
@@ -365,7 +412,7 @@ func (x Departure) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Departure.Descriptor instead.
 func (Departure) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{4}
+	return file_elector_proto_rawDescGZIP(), []int{5}
 }
 
 // Inability is the reason why a node is not able to lead.
@@ -420,11 +467,11 @@ func (x Inability) String() string {
 }
 
 func (Inability) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[5].Descriptor()
+	return file_elector_proto_enumTypes[6].Descriptor()
 }
 
 func (Inability) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[5]
+	return &file_elector_proto_enumTypes[6]
 }
 
 func (x Inability) Number() protoreflect.EnumNumber {
@@ -433,7 +480,7 @@ func (x Inability) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inability.Descriptor instead.
 func (Inability) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{5}
+	return file_elector_proto_rawDescGZIP(), []int{6}
 }
 
 type Hindrance int32
@@ -487,11 +534,11 @@ func (x Hindrance) String() string {
 }
 
 func (Hindrance) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[6].Descriptor()
+	return file_elector_proto_enumTypes[7].Descriptor()
 }
 
 func (Hindrance) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[6]
+	return &file_elector_proto_enumTypes[7]
 }
 
 func (x Hindrance) Number() protoreflect.EnumNumber {
@@ -500,7 +547,7 @@ func (x Hindrance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Hindrance.Descriptor instead.
 func (Hindrance) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{6}
+	return file_elector_proto_rawDescGZIP(), []int{7}
 }
 
 type Packet struct {
@@ -510,6 +557,7 @@ type Packet struct {
 	//	*Packet_Hello
 	//	*Packet_Batch
 	//	*Packet_Confirm
+	//	*Packet_Beat
 	Content       isPacket_Content `protobuf_oneof:"content"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -579,6 +627,15 @@ func (x *Packet) GetConfirm() *Confirm {
 	return nil
 }
 
+func (x *Packet) GetBeat() *Beat {
+	if x != nil {
+		if x, ok := x.Content.(*Packet_Beat); ok {
+			return x.Beat
+		}
+	}
+	return nil
+}
+
 type isPacket_Content interface {
 	isPacket_Content()
 }
@@ -595,11 +652,18 @@ type Packet_Confirm struct {
 	Confirm *Confirm `protobuf:"bytes,3,opt,name=confirm,proto3,oneof"`
 }
 
+type Packet_Beat struct {
+	// beat is sent only to a node whose Hello has FEATURE_BEATS.
+	Beat *Beat `protobuf:"bytes,4,opt,name=beat,proto3,oneof"`
+}
+
 func (*Packet_Hello) isPacket_Content() {}
 
 func (*Packet_Batch) isPacket_Content() {}
 
 func (*Packet_Confirm) isPacket_Content() {}
+
+func (*Packet_Beat) isPacket_Content() {}
 
 // Hello names the sender and the node that it expects at the other end.
 type Hello struct {
@@ -610,7 +674,10 @@ type Hello struct {
 	Incarnation uint64 `protobuf:"fixed64,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// confirms says that a Confirm will follow the other's Hello. Older versions send
 	// no Confirm, so their streams are used at once.
-	Confirms      bool `protobuf:"varint,4,opt,name=confirms,proto3" json:"confirms,omitempty"`
+	Confirms bool `protobuf:"varint,4,opt,name=confirms,proto3" json:"confirms,omitempty"`
+	// features is what the sender understands: the sum of values of Feature. Older versions
+	// send 0.
+	Features      uint32 `protobuf:"varint,5,opt,name=features,proto3" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -671,6 +738,13 @@ func (x *Hello) GetConfirms() bool {
 		return x.Confirms
 	}
 	return false
+}
+
+func (x *Hello) GetFeatures() uint32 {
+	if x != nil {
+		return x.Features
+	}
+	return 0
 }
 
 // Confirm proves that the process that opened the stream was alive after the other
@@ -889,8 +963,10 @@ type Message struct {
 	// detection_micros is, in a heartbeat, how long the leader may be silent before it is
 	// to be taken for dead, rounded up; 0: it does not say.
 	DetectionMicros uint64 `protobuf:"varint,16,opt,name=detection_micros,json=detectionMicros,proto3" json:"detection_micros,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// bond is absent if the message is about no bond.
+	Bond          *Bond `protobuf:"bytes,17,opt,name=bond,proto3" json:"bond,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Message) Reset() {
@@ -1035,6 +1111,303 @@ func (x *Message) GetDetectionMicros() uint64 {
 	return 0
 }
 
+func (x *Message) GetBond() *Bond {
+	if x != nil {
+		return x.Bond
+	}
+	return nil
+}
+
+// Bond is, in a heartbeat, the offer of a bond, and in its answer, whether the sender takes
+// it. The groups that are bonded need no heartbeats, because one Beat stands for those of all.
+type Bond struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// incarnation is the sender's, of the addressee's, as far as the sender knows; 0: it does
+	// not. They grow with each start of a process.
+	Incarnation uint64 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Of          uint64 `protobuf:"varint,2,opt,name=of,proto3" json:"of,omitempty"`
+	// count is how many bonds the sender had ended.
+	Count uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// after is, in a heartbeat, the number of the newest Beat that was sent before.
+	After uint32 `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
+	// epoch is, in an answer, how often the sender's node has given up the other for silent.
+	Epoch uint32 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// taken says, in an answer, that its sender is bonded.
+	Taken         bool `protobuf:"varint,6,opt,name=taken,proto3" json:"taken,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Bond) Reset() {
+	*x = Bond{}
+	mi := &file_elector_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bond) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bond) ProtoMessage() {}
+
+func (x *Bond) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bond.ProtoReflect.Descriptor instead.
+func (*Bond) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Bond) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *Bond) GetOf() uint64 {
+	if x != nil {
+		return x.Of
+	}
+	return 0
+}
+
+func (x *Bond) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Bond) GetAfter() uint32 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *Bond) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Bond) GetTaken() bool {
+	if x != nil {
+		return x.Taken
+	}
+	return false
+}
+
+// Beat is a heartbeat of one node to another, for all groups that are bonded, or the answer
+// to one, or both. The Hello of the stream names both nodes.
+type Beat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// incarnation and of are as in Bond.
+	Incarnation uint64 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Of          uint64 `protobuf:"varint,2,opt,name=of,proto3" json:"of,omitempty"`
+	// number counts the sender's beats, from 1; 0: it is an answer only.
+	Number uint32 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// answers is the number of the addressee's newest beat that counted; 0: none.
+	Answers uint32 `protobuf:"varint,4,opt,name=answers,proto3" json:"answers,omitempty"`
+	// epoch is how often the sender has given up the addressee for silent.
+	Epoch uint32 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// released is how many bonds the sender has ended as a leader, and departed as a follower.
+	// seen_released and seen_departed are how many of the addressee's it knows of.
+	Released     uint32 `protobuf:"varint,6,opt,name=released,proto3" json:"released,omitempty"`
+	Departed     uint32 `protobuf:"varint,7,opt,name=departed,proto3" json:"departed,omitempty"`
+	SeenReleased uint32 `protobuf:"varint,8,opt,name=seen_released,json=seenReleased,proto3" json:"seen_released,omitempty"`
+	SeenDeparted uint32 `protobuf:"varint,9,opt,name=seen_departed,json=seenDeparted,proto3" json:"seen_departed,omitempty"`
+	// leavings are the oldest of the sender's that the addressee does not know of: at most
+	// 256.
+	Leavings      []*Leaving `protobuf:"bytes,10,rep,name=leavings,proto3" json:"leavings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Beat) Reset() {
+	*x = Beat{}
+	mi := &file_elector_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Beat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Beat) ProtoMessage() {}
+
+func (x *Beat) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Beat.ProtoReflect.Descriptor instead.
+func (*Beat) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Beat) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *Beat) GetOf() uint64 {
+	if x != nil {
+		return x.Of
+	}
+	return 0
+}
+
+func (x *Beat) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Beat) GetAnswers() uint32 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
+}
+
+func (x *Beat) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Beat) GetReleased() uint32 {
+	if x != nil {
+		return x.Released
+	}
+	return 0
+}
+
+func (x *Beat) GetDeparted() uint32 {
+	if x != nil {
+		return x.Departed
+	}
+	return 0
+}
+
+func (x *Beat) GetSeenReleased() uint32 {
+	if x != nil {
+		return x.SeenReleased
+	}
+	return 0
+}
+
+func (x *Beat) GetSeenDeparted() uint32 {
+	if x != nil {
+		return x.SeenDeparted
+	}
+	return 0
+}
+
+func (x *Beat) GetLeavings() []*Leaving {
+	if x != nil {
+		return x.Leavings
+	}
+	return nil
+}
+
+// Leaving is the end of one group's bond.
+type Leaving struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	// term is the one in which the group was bonded.
+	Term uint64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	// number counts the sender's leavings of this kind, from 1.
+	Number uint32 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// released says that the leader has ended the bond, otherwise the follower has.
+	Released      bool `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Leaving) Reset() {
+	*x = Leaving{}
+	mi := &file_elector_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Leaving) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Leaving) ProtoMessage() {}
+
+func (x *Leaving) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
+func (*Leaving) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Leaving) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Leaving) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Leaving) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Leaving) GetReleased() bool {
+	if x != nil {
+		return x.Released
+	}
+	return false
+}
+
 type MembersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -1044,7 +1417,7 @@ type MembersRequest struct {
 
 func (x *MembersRequest) Reset() {
 	*x = MembersRequest{}
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1429,7 @@ func (x *MembersRequest) String() string {
 func (*MembersRequest) ProtoMessage() {}
 
 func (x *MembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1442,7 @@ func (x *MembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersRequest.ProtoReflect.Descriptor instead.
 func (*MembersRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{7}
+	return file_elector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MembersRequest) GetGroup() string {
@@ -1088,7 +1461,7 @@ type MembersResponse struct {
 
 func (x *MembersResponse) Reset() {
 	*x = MembersResponse{}
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1473,7 @@ func (x *MembersResponse) String() string {
 func (*MembersResponse) ProtoMessage() {}
 
 func (x *MembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1486,7 @@ func (x *MembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersResponse.ProtoReflect.Descriptor instead.
 func (*MembersResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{8}
+	return file_elector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MembersResponse) GetMembers() []*Member {
@@ -1136,7 +1509,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1521,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1534,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{9}
+	return file_elector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Member) GetId() string {
@@ -1195,7 +1568,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1580,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1593,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{10}
+	return file_elector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StatusRequest) GetGroup() string {
@@ -1239,7 +1612,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1624,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1637,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{11}
+	return file_elector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StatusResponse) GetStatuses() []*Status {
@@ -1311,7 +1684,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1696,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1709,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{12}
+	return file_elector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Status) GetGroup() string {
@@ -1474,7 +1847,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1486,7 +1859,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1499,7 +1872,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{13}
+	return file_elector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchRequest) GetGroup() string {
@@ -1518,7 +1891,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1903,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1916,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{14}
+	return file_elector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchResponse) GetStatus() *Status {
@@ -1564,7 +1937,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1949,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1962,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{15}
+	return file_elector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TransferRequest) GetGroup() string {
@@ -1619,7 +1992,7 @@ type TransferResponse struct {
 
 func (x *TransferResponse) Reset() {
 	*x = TransferResponse{}
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +2004,7 @@ func (x *TransferResponse) String() string {
 func (*TransferResponse) ProtoMessage() {}
 
 func (x *TransferResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +2017,7 @@ func (x *TransferResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferResponse.ProtoReflect.Descriptor instead.
 func (*TransferResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{16}
+	return file_elector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TransferResponse) GetPreferred() []string {
@@ -1673,7 +2046,7 @@ type TransferFailure struct {
 
 func (x *TransferFailure) Reset() {
 	*x = TransferFailure{}
-	mi := &file_elector_proto_msgTypes[17]
+	mi := &file_elector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1685,7 +2058,7 @@ func (x *TransferFailure) String() string {
 func (*TransferFailure) ProtoMessage() {}
 
 func (x *TransferFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[17]
+	mi := &file_elector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1698,7 +2071,7 @@ func (x *TransferFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferFailure.ProtoReflect.Descriptor instead.
 func (*TransferFailure) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{17}
+	return file_elector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TransferFailure) GetGroup() string {
@@ -1742,7 +2115,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_elector_proto_msgTypes[18]
+	mi := &file_elector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +2127,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[18]
+	mi := &file_elector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +2140,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{18}
+	return file_elector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Obstacle) GetVoter() string {
@@ -1835,7 +2208,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_elector_proto_msgTypes[19]
+	mi := &file_elector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2220,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[19]
+	mi := &file_elector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2233,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{19}
+	return file_elector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResignRequest) GetGroup() string {
@@ -1878,7 +2251,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_elector_proto_msgTypes[20]
+	mi := &file_elector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +2263,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[20]
+	mi := &file_elector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2276,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{20}
+	return file_elector_proto_rawDescGZIP(), []int{23}
 }
 
 // SettingsRequest names the changes; without any, the settings are only returned. They
@@ -1922,7 +2295,7 @@ type SettingsRequest struct {
 
 func (x *SettingsRequest) Reset() {
 	*x = SettingsRequest{}
-	mi := &file_elector_proto_msgTypes[21]
+	mi := &file_elector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2307,7 @@ func (x *SettingsRequest) String() string {
 func (*SettingsRequest) ProtoMessage() {}
 
 func (x *SettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[21]
+	mi := &file_elector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2320,7 @@ func (x *SettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingsRequest.ProtoReflect.Descriptor instead.
 func (*SettingsRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{21}
+	return file_elector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SettingsRequest) GetGroup() string {
@@ -1991,7 +2364,7 @@ type SettingsResponse struct {
 
 func (x *SettingsResponse) Reset() {
 	*x = SettingsResponse{}
-	mi := &file_elector_proto_msgTypes[22]
+	mi := &file_elector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2376,7 @@ func (x *SettingsResponse) String() string {
 func (*SettingsResponse) ProtoMessage() {}
 
 func (x *SettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[22]
+	mi := &file_elector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2389,7 @@ func (x *SettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingsResponse.ProtoReflect.Descriptor instead.
 func (*SettingsResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{22}
+	return file_elector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SettingsResponse) GetNode() string {
@@ -2062,7 +2435,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_elector_proto_msgTypes[23]
+	mi := &file_elector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2447,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[23]
+	mi := &file_elector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2460,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{23}
+	return file_elector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Timing) GetHeartbeatNanos() int64 {
@@ -2142,7 +2515,7 @@ type Preferred struct {
 
 func (x *Preferred) Reset() {
 	*x = Preferred{}
-	mi := &file_elector_proto_msgTypes[24]
+	mi := &file_elector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2527,7 @@ func (x *Preferred) String() string {
 func (*Preferred) ProtoMessage() {}
 
 func (x *Preferred) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[24]
+	mi := &file_elector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2540,7 @@ func (x *Preferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preferred.ProtoReflect.Descriptor instead.
 func (*Preferred) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{24}
+	return file_elector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Preferred) GetIds() []string {
@@ -2181,17 +2554,19 @@ var File_elector_proto protoreflect.FileDescriptor
 
 const file_elector_proto_rawDesc = "" +
 	"\n" +
-	"\relector.proto\x12\vhustings.v1\"\x9d\x01\n" +
+	"\relector.proto\x12\vhustings.v1\"\xc6\x01\n" +
 	"\x06Packet\x12*\n" +
 	"\x05hello\x18\x01 \x01(\v2\x12.hustings.v1.HelloH\x00R\x05hello\x12*\n" +
 	"\x05batch\x18\x02 \x01(\v2\x12.hustings.v1.BatchH\x00R\x05batch\x120\n" +
-	"\aconfirm\x18\x03 \x01(\v2\x14.hustings.v1.ConfirmH\x00R\aconfirmB\t\n" +
-	"\acontent\"i\n" +
+	"\aconfirm\x18\x03 \x01(\v2\x14.hustings.v1.ConfirmH\x00R\aconfirm\x12'\n" +
+	"\x04beat\x18\x04 \x01(\v2\x11.hustings.v1.BeatH\x00R\x04beatB\t\n" +
+	"\acontent\"\x85\x01\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12 \n" +
 	"\vincarnation\x18\x03 \x01(\x06R\vincarnation\x12\x1a\n" +
-	"\bconfirms\x18\x04 \x01(\bR\bconfirms\"\t\n" +
+	"\bconfirms\x18\x04 \x01(\bR\bconfirms\x12\x1a\n" +
+	"\bfeatures\x18\x05 \x01(\rR\bfeatures\"\t\n" +
 	"\aConfirm\"H\n" +
 	"\fKnowsRequest\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
@@ -2200,7 +2575,7 @@ const file_elector_proto_rawDesc = "" +
 	"\rKnowsResponse\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\"9\n" +
 	"\x05Batch\x120\n" +
-	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\xf8\x03\n" +
+	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\x9f\x04\n" +
 	"\aMessage\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.hustings.v1.KindR\x04kind\x12+\n" +
@@ -2220,7 +2595,32 @@ const file_elector_proto_rawDesc = "" +
 	"\x06leader\x18\r \x01(\tR\x06leader\x12\x16\n" +
 	"\x06voters\x18\x0e \x01(\x06R\x06voters\x12\x16\n" +
 	"\x06unable\x18\x0f \x01(\x04R\x06unable\x12)\n" +
-	"\x10detection_micros\x18\x10 \x01(\x04R\x0fdetectionMicros\"&\n" +
+	"\x10detection_micros\x18\x10 \x01(\x04R\x0fdetectionMicros\x12%\n" +
+	"\x04bond\x18\x11 \x01(\v2\x11.hustings.v1.BondR\x04bond\"\x90\x01\n" +
+	"\x04Bond\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
+	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
+	"\x05after\x18\x04 \x01(\rR\x05after\x12\x14\n" +
+	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x14\n" +
+	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xb4\x02\n" +
+	"\x04Beat\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
+	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\rR\x06number\x12\x18\n" +
+	"\aanswers\x18\x04 \x01(\rR\aanswers\x12\x14\n" +
+	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x1a\n" +
+	"\breleased\x18\x06 \x01(\rR\breleased\x12\x1a\n" +
+	"\bdeparted\x18\a \x01(\rR\bdeparted\x12#\n" +
+	"\rseen_released\x18\b \x01(\rR\fseenReleased\x12#\n" +
+	"\rseen_departed\x18\t \x01(\rR\fseenDeparted\x120\n" +
+	"\bleavings\x18\n" +
+	" \x03(\v2\x14.hustings.v1.LeavingR\bleavings\"g\n" +
+	"\aLeaving\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\rR\x06number\x12\x1a\n" +
+	"\breleased\x18\x04 \x01(\bR\breleased\"&\n" +
 	"\x0eMembersRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"@\n" +
 	"\x0fMembersResponse\x12-\n" +
@@ -2305,7 +2705,10 @@ const file_elector_proto_rawDesc = "" +
 	"\x13round_timeout_nanos\x18\x05 \x01(\x03R\x11roundTimeoutNanos\x12,\n" +
 	"\x12drift_margin_nanos\x18\x06 \x01(\x03R\x10driftMarginNanos\"\x1d\n" +
 	"\tPreferred\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids*\xb9\x01\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids*5\n" +
+	"\aFeature\x12\x17\n" +
+	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rFEATURE_BEATS\x10\x01*\xb9\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11KIND_VOTE_REQUEST\x10\x01\x12\x16\n" +
@@ -2403,83 +2806,90 @@ func file_elector_proto_rawDescGZIP() []byte {
 	return file_elector_proto_rawDescData
 }
 
-var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_elector_proto_goTypes = []any{
-	(Kind)(0),                // 0: hustings.v1.Kind
-	(Mark)(0),                // 1: hustings.v1.Mark
-	(Result)(0),              // 2: hustings.v1.Result
-	(Role)(0),                // 3: hustings.v1.Role
-	(Departure)(0),           // 4: hustings.v1.Departure
-	(Inability)(0),           // 5: hustings.v1.Inability
-	(Hindrance)(0),           // 6: hustings.v1.Hindrance
-	(*Packet)(nil),           // 7: hustings.v1.Packet
-	(*Hello)(nil),            // 8: hustings.v1.Hello
-	(*Confirm)(nil),          // 9: hustings.v1.Confirm
-	(*KnowsRequest)(nil),     // 10: hustings.v1.KnowsRequest
-	(*KnowsResponse)(nil),    // 11: hustings.v1.KnowsResponse
-	(*Batch)(nil),            // 12: hustings.v1.Batch
-	(*Message)(nil),          // 13: hustings.v1.Message
-	(*MembersRequest)(nil),   // 14: hustings.v1.MembersRequest
-	(*MembersResponse)(nil),  // 15: hustings.v1.MembersResponse
-	(*Member)(nil),           // 16: hustings.v1.Member
-	(*StatusRequest)(nil),    // 17: hustings.v1.StatusRequest
-	(*StatusResponse)(nil),   // 18: hustings.v1.StatusResponse
-	(*Status)(nil),           // 19: hustings.v1.Status
-	(*WatchRequest)(nil),     // 20: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 21: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 22: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 23: hustings.v1.TransferResponse
-	(*TransferFailure)(nil),  // 24: hustings.v1.TransferFailure
-	(*Obstacle)(nil),         // 25: hustings.v1.Obstacle
-	(*ResignRequest)(nil),    // 26: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 27: hustings.v1.ResignResponse
-	(*SettingsRequest)(nil),  // 28: hustings.v1.SettingsRequest
-	(*SettingsResponse)(nil), // 29: hustings.v1.SettingsResponse
-	(*Timing)(nil),           // 30: hustings.v1.Timing
-	(*Preferred)(nil),        // 31: hustings.v1.Preferred
+	(Feature)(0),             // 0: hustings.v1.Feature
+	(Kind)(0),                // 1: hustings.v1.Kind
+	(Mark)(0),                // 2: hustings.v1.Mark
+	(Result)(0),              // 3: hustings.v1.Result
+	(Role)(0),                // 4: hustings.v1.Role
+	(Departure)(0),           // 5: hustings.v1.Departure
+	(Inability)(0),           // 6: hustings.v1.Inability
+	(Hindrance)(0),           // 7: hustings.v1.Hindrance
+	(*Packet)(nil),           // 8: hustings.v1.Packet
+	(*Hello)(nil),            // 9: hustings.v1.Hello
+	(*Confirm)(nil),          // 10: hustings.v1.Confirm
+	(*KnowsRequest)(nil),     // 11: hustings.v1.KnowsRequest
+	(*KnowsResponse)(nil),    // 12: hustings.v1.KnowsResponse
+	(*Batch)(nil),            // 13: hustings.v1.Batch
+	(*Message)(nil),          // 14: hustings.v1.Message
+	(*Bond)(nil),             // 15: hustings.v1.Bond
+	(*Beat)(nil),             // 16: hustings.v1.Beat
+	(*Leaving)(nil),          // 17: hustings.v1.Leaving
+	(*MembersRequest)(nil),   // 18: hustings.v1.MembersRequest
+	(*MembersResponse)(nil),  // 19: hustings.v1.MembersResponse
+	(*Member)(nil),           // 20: hustings.v1.Member
+	(*StatusRequest)(nil),    // 21: hustings.v1.StatusRequest
+	(*StatusResponse)(nil),   // 22: hustings.v1.StatusResponse
+	(*Status)(nil),           // 23: hustings.v1.Status
+	(*WatchRequest)(nil),     // 24: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 25: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 26: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 27: hustings.v1.TransferResponse
+	(*TransferFailure)(nil),  // 28: hustings.v1.TransferFailure
+	(*Obstacle)(nil),         // 29: hustings.v1.Obstacle
+	(*ResignRequest)(nil),    // 30: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 31: hustings.v1.ResignResponse
+	(*SettingsRequest)(nil),  // 32: hustings.v1.SettingsRequest
+	(*SettingsResponse)(nil), // 33: hustings.v1.SettingsResponse
+	(*Timing)(nil),           // 34: hustings.v1.Timing
+	(*Preferred)(nil),        // 35: hustings.v1.Preferred
 }
 var file_elector_proto_depIdxs = []int32{
-	8,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
-	12, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
-	9,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
-	13, // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
-	0,  // 4: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
-	2,  // 5: hustings.v1.Message.result:type_name -> hustings.v1.Result
-	1,  // 6: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
-	16, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	19, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
-	3,  // 9: hustings.v1.Status.role:type_name -> hustings.v1.Role
-	4,  // 10: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
-	5,  // 11: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
-	19, // 12: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	25, // 13: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
-	6,  // 14: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
-	30, // 15: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
-	31, // 16: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
-	30, // 17: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
-	31, // 18: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
-	7,  // 19: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	10, // 20: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
-	14, // 21: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	17, // 22: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	20, // 23: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	22, // 24: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	26, // 25: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	28, // 26: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
-	7,  // 27: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	11, // 28: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
-	15, // 29: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	18, // 30: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	21, // 31: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	23, // 32: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	27, // 33: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	29, // 34: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
-	27, // [27:35] is the sub-list for method output_type
-	19, // [19:27] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	9,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
+	13, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
+	10, // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
+	16, // 3: hustings.v1.Packet.beat:type_name -> hustings.v1.Beat
+	14, // 4: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
+	1,  // 5: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
+	3,  // 6: hustings.v1.Message.result:type_name -> hustings.v1.Result
+	2,  // 7: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
+	15, // 8: hustings.v1.Message.bond:type_name -> hustings.v1.Bond
+	17, // 9: hustings.v1.Beat.leavings:type_name -> hustings.v1.Leaving
+	20, // 10: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
+	23, // 11: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	4,  // 12: hustings.v1.Status.role:type_name -> hustings.v1.Role
+	5,  // 13: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
+	6,  // 14: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
+	23, // 15: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	29, // 16: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
+	7,  // 17: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
+	34, // 18: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
+	35, // 19: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
+	34, // 20: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
+	35, // 21: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
+	8,  // 22: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	11, // 23: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
+	18, // 24: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	21, // 25: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	24, // 26: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	26, // 27: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	30, // 28: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	32, // 29: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
+	8,  // 30: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	12, // 31: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
+	19, // 32: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	22, // 33: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	25, // 34: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	27, // 35: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	31, // 36: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	33, // 37: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
+	30, // [30:38] is the sub-list for method output_type
+	22, // [22:30] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -2491,15 +2901,16 @@ func file_elector_proto_init() {
 		(*Packet_Hello)(nil),
 		(*Packet_Batch)(nil),
 		(*Packet_Confirm)(nil),
+		(*Packet_Beat)(nil),
 	}
-	file_elector_proto_msgTypes[21].OneofWrappers = []any{}
+	file_elector_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   25,
+			NumEnums:      8,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -31,7 +31,7 @@ const (
 //
 // MemberService is between the nodes of one installation.
 type MemberServiceClient interface {
-	// Exchange carries batches of messages in both directions. Each side begins with
+	// Exchange carries batches of messages, and beats, in both directions. Each side begins with
 	// a Hello and sends nothing else until it has received the other's. The side that
 	// opened the stream then sends a Confirm, and the other side does not use the
 	// stream before it has the Confirm. There is one such stream between two nodes:
@@ -80,7 +80,7 @@ func (c *memberServiceClient) Knows(ctx context.Context, in *KnowsRequest, opts 
 //
 // MemberService is between the nodes of one installation.
 type MemberServiceServer interface {
-	// Exchange carries batches of messages in both directions. Each side begins with
+	// Exchange carries batches of messages, and beats, in both directions. Each side begins with
 	// a Hello and sends nothing else until it has received the other's. The side that
 	// opened the stream then sends a Confirm, and the other side does not use the
 	// stream before it has the Confirm. There is one such stream between two nodes:
