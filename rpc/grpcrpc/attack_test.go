@@ -261,7 +261,7 @@ func TestAPeerThatNeverEndsItsPacketIsDisconnected(t *testing.T) {
 		cost := memory() - before
 		s.t.Logf("%d MB", cost>>20)
 		assert.Less(s.t, cost, tolerable/2)
-		x.drip(stream, 80_000)
+		x.drip(stream, 90_000)
 		x.send()
 		x.ends()
 		s.holds(grpcrpc.RefusedFlood, 1)

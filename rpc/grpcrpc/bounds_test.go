@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/rpc"
 )
 
 // promise is a sentence of docs/operation.md, with # for each number, and the code's numbers.
@@ -33,8 +35,8 @@ func promises(t *Transport) []promise {
 		{"| headers of a call | # KiB |", []int{maxCallHeader >> 10}},
 		{"| bytes before the Hello | # KiB, and the Hello itself # KiB |", []int{strangerBytes >> 10, maxHello >> 10}},
 		{
-			"| bytes between two packets of a peer | # KiB; a packet has # KiB and # messages |",
-			[]int{peerBytes >> 10, maxPacket >> 10, maxBatch},
+			"| bytes between two packets of a peer | # KiB; a packet has # KiB and # messages, or a beat about # groups |",
+			[]int{peerBytes >> 10, maxPacket >> 10, maxBatch, rpc.MaxLeavings},
 		},
 		{
 			"| bytes of a connection's incomplete requests | # KiB, and # KiB for each of # calls until its answer is sent |",
@@ -44,7 +46,7 @@ func promises(t *Transport) []promise {
 			"| bytes of pings, resets and the like, until the node sends again | # KiB; a reset counts # KiB |",
 			[]int{maxUnsent >> 10, callCost >> 10},
 		},
-		{"| malformed messages of a peer | # in a # |", []int{maxMalformed, seconds(time.Minute)}},
+		{"| malformed messages and beats of a peer | # in a # |", []int{maxMalformed, seconds(time.Minute)}},
 		{"| messages that wait for one peer | # |", []int{maxQueued}},
 		{"| silence on a connection | # s, and # s for the answer to a ping |", []int{seconds(aliveEvery), seconds(aliveWithin)}},
 		{"| time without a call, except for peers | # s |", []int{seconds(idleTime)}},

@@ -1,5 +1,5 @@
-// A packet's size and messages are checked before it is decoded, because an empty message
-// takes two bytes on the network and a hundred times as many in memory.
+// A packet's size, messages and leavings are checked before it is decoded, because an empty
+// message takes two bytes on the network and a hundred times as many in memory.
 
 package grpcrpc
 
@@ -13,26 +13,33 @@ import (
 	protobuf "google.golang.org/protobuf/proto"
 
 	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
 )
 
 const (
 	// maxPacket bounds a packet, in bytes. It has room for maxBatch messages of the
-	// largest size.
-	maxPacket = 640 << 10
+	// largest size, and so for the largest beat, which is smaller.
+	maxPacket = 704 << 10
 	// maxHello bounds the packets that come before the peer is known.
 	maxHello = 2 << 10
 )
 
+// bounds bound a packet.
+type bounds struct{ bytes, messages, leavings int }
+
+// fromPeers are the bounds of packets of a peer that is known.
+var fromPeers = bounds{bytes: maxPacket, messages: maxBatch, leavings: rpc.MaxLeavings}
+
 // incoming is a packet that is about to be read, and its bounds.
 type incoming struct {
-	bytes, messages int
-	packet          electorpb.Packet
-	err             error // it exceeds a bound
+	bounds
+	packet electorpb.Packet
+	err    error // it exceeds a bound
 }
 
-// receive reads a packet of at most this many bytes and messages.
-func receive(s packets, bytes, messages int) (*electorpb.Packet, error) {
-	in := incoming{bytes: bytes, messages: messages}
+// receive reads a packet within these bounds.
+func receive(s packets, within bounds) (*electorpb.Packet, error) {
+	in := incoming{bounds: within}
 	if err := s.RecvMsg(&in); err != nil {
 		return nil, err
 	}
@@ -40,7 +47,7 @@ func receive(s packets, bytes, messages int) (*electorpb.Packet, error) {
 }
 
 // receiveHello reads a packet of a peer that is not known yet.
-func receiveHello(s packets) (*electorpb.Packet, error) { return receive(s, maxHello, 0) }
+func receiveHello(s packets) (*electorpb.Packet, error) { return receive(s, bounds{bytes: maxHello}) }
 
 // excess is the error of a packet that exceeds a bound.
 type excess struct {
@@ -68,8 +75,12 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
-	if n := countMessages(buffer.ReadOnlyData()); n > in.messages {
+	if n := count(buffer.ReadOnlyData(), batchField, messagesField); n > in.messages {
 		in.err = &excess{"messages", n, in.messages}
+		return nil
+	}
+	if n := count(buffer.ReadOnlyData(), beatField, leavingsField); n > in.leavings {
+		in.err = &excess{"leavings", n, in.leavings}
 		return nil
 	}
 	return protobuf.Unmarshal(buffer.ReadOnlyData(), &in.packet)
@@ -78,6 +89,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 var (
 	batchField    = fieldNumber(new(electorpb.Packet), "batch")
 	messagesField = fieldNumber(new(electorpb.Batch), "messages")
+	beatField     = fieldNumber(new(electorpb.Packet), "beat")
+	leavingsField = fieldNumber(new(electorpb.Beat), "leavings")
 )
 
 func fieldNumber(m protobuf.Message, name string) protowire.Number {
@@ -89,11 +102,11 @@ func fieldNumber(m protobuf.Message, name string) protowire.Number {
 	panic("the wire has no field " + name) // found by any test
 }
 
-// countMessages counts the messages of a packet. It ends where the packet is malformed, as
-// decoding does.
-func countMessages(packet []byte) (n int) {
-	each(packet, batchField, func(batch []byte) {
-		each(batch, messagesField, func([]byte) { n++ })
+// count counts the parts of a packet's content, such as the messages of its batch. It ends
+// where the packet is malformed, as decoding does.
+func count(packet []byte, content, part protowire.Number) (n int) {
+	each(packet, content, func(of []byte) {
+		each(of, part, func([]byte) { n++ })
 	})
 	return n
 }

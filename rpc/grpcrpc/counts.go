@@ -29,7 +29,7 @@ const (
 	// RefusedIdentity: a node claims to be another, is not among the peers, or
 	// expects another node here.
 	RefusedIdentity
-	// RefusedMessage: a message was malformed.
+	// RefusedMessage: a message or a beat was malformed.
 	RefusedMessage
 	// RefusedPeer: a peer sent too much that was malformed, or too large.
 	RefusedPeer
@@ -65,12 +65,12 @@ func Refusals() []Refusal {
 	return all
 }
 
-// Stats has counts since the transport was made.
+// Stats has counts since the transport was made. A beat counts as a message.
 type Stats struct {
 	// Sent and Received count messages.
 	Sent, Received uint64
-	// Dropped counts messages without a peer, room or a handler, and heartbeats that a
-	// newer one superseded before they were sent.
+	// Dropped counts messages without a peer, room or a handler, heartbeats that a
+	// newer one superseded before they were sent, and beats for a node that takes none.
 	Dropped uint64
 	// Connected counts connections that were made with peers.
 	Connected uint64

@@ -2,8 +2,9 @@
 //
 // Two nodes share one connection. The node with the smaller id
 // opens it, and opens it again when it breaks. Each side says Hello, the caller confirms
-// the answer, and then both send batches of messages for as long as
-// the connection lasts. Messages do not name their sender: it is the node at
+// the answer, and then both send batches of messages, and beats, for as long as
+// the connection lasts. Each Hello says what its sender understands, so that a node of
+// an older version is sent no beats. Messages and beats do not name their sender: it is the node at
 // the other end, whose certificate names it as hustings://member/ID
 // ([IdentityOf]; the command "hustings certs" makes such certificates). So a member
 // cannot speak for another.

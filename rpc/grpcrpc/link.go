@@ -105,7 +105,7 @@ func (l *link) call() error {
 	}
 	// This side makes its calls one after the other, so their numbers are in order.
 	return l.carry(ctx, s, &connection{
-		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true,
+		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true, takesBeats: takesBeats(h),
 		remote: there.meter.RemoteAddr().String(), meter: there.meter,
 	})
 }
@@ -114,7 +114,7 @@ func (l *link) call() error {
 // the peer has confirmed the answer.
 func (l *link) accept(s packets, h *electorpb.Hello, came *inbound) error {
 	c := &connection{
-		number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(),
+		number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(), takesBeats: takesBeats(h),
 		remote: came.RemoteAddr().String(), meter: came.meter,
 	}
 	if err := l.greet(s, c, came); err != nil {
@@ -126,7 +126,7 @@ func (l *link) accept(s packets, h *electorpb.Hello, came *inbound) error {
 	return err
 }
 
-// greet answers a Hello, and waits for the Confirm. A peer may send batches right after its
+// greet answers a Hello, and waits for the Confirm. A peer may send packets right after its
 // Confirm, so it gets a peer's allowance from here on. Because of that, only one connection
 // of a peer may be at this point; an earlier one is closed.
 func (l *link) greet(s packets, c *connection, came *inbound) error {
@@ -184,7 +184,7 @@ func (l *link) carry(ctx context.Context, s packets, c *connection) error {
 		return err
 	}
 	sent, received := make(chan error, 1), make(chan error, 1)
-	l.transport.running.Go(func() { sent <- l.sendAll(ctx, s) })
+	l.transport.running.Go(func() { sent <- l.sendAll(ctx, s, c.takesBeats) })
 	l.transport.running.Go(func() { received <- l.receiveAll(s, c.meter) })
 	var err error
 	select {
@@ -273,24 +273,47 @@ func (l *link) gone(broken *connection) {
 	}
 }
 
-func (l *link) sendAll(ctx context.Context, s packets) error {
+// sendAll sends what is queued until the stream or the context ends.
+func (l *link) sendAll(ctx context.Context, s packets, takesBeats bool) error {
+	dropped := &l.transport.counts.dropped
 	var batch []rpc.Message
 	for {
+		var beat *rpc.Beat
 		var superseded int
-		batch, superseded = l.queue.take(ctx, batch[:0])
-		l.transport.counts.dropped.Add(uint64(superseded))
-		if len(batch) == 0 {
+		beat, batch, superseded = l.queue.take(ctx, batch[:0])
+		dropped.Add(uint64(superseded))
+		if beat == nil && len(batch) == 0 {
 			return ctx.Err()
 		}
-		if err := s.Send(encodeBatch(batch)); err != nil {
-			l.transport.counts.dropped.Add(uint64(len(batch)))
-			return err
+		if beat != nil && !takesBeats {
+			beat = nil
+			dropped.Add(1)
 		}
-		l.transport.counts.sent.Add(uint64(len(batch)))
+		if beat != nil {
+			if err := l.send(s, encodeBeat(beat), 1); err != nil {
+				dropped.Add(uint64(len(batch)))
+				return err
+			}
+		}
+		if len(batch) > 0 {
+			if err := l.send(s, encodeBatch(batch), len(batch)); err != nil {
+				return err
+			}
+		}
 	}
 }
 
-// maxMalformed bounds the malformed messages of a connection in a minute. A few are
+// send sends a packet, and counts the messages and beats in it.
+func (l *link) send(s packets, p *electorpb.Packet, holds int) error {
+	if err := s.Send(p); err != nil {
+		l.transport.counts.dropped.Add(uint64(holds))
+		return err
+	}
+	l.transport.counts.sent.Add(uint64(holds))
+	return nil
+}
+
+// maxMalformed bounds the malformed messages and beats of a connection in a minute. A few are
 // tolerated because a later version of the peer may send them.
 const maxMalformed = 100
 
@@ -302,29 +325,51 @@ func (l *link) receiveAll(s packets, m *meter) error {
 		if time.Since(since) > time.Minute {
 			malformed, since = 0, time.Now()
 		}
-		p, err := receive(s, maxPacket, maxBatch)
+		p, err := receive(s, fromPeers)
 		if err != nil {
 			return t.excessive(err, "peer", l.peer)
 		}
 		m.refill()
-		batch := make([]rpc.Message, 0, len(p.GetBatch().GetMessages()))
-		for _, w := range p.GetBatch().GetMessages() {
-			m, err := decode(w, l.peer, t.self)
-			if err != nil {
-				malformed++
-				t.refuse(RefusedMessage, "peer", l.peer, "error", err)
-				continue
-			}
-			batch = append(batch, m)
-		}
+		batch, beat, bad := l.unpack(p)
+		malformed += bad
 		if malformed > maxMalformed {
 			t.refuse(RefusedPeer, "peer", l.peer, "malformed", malformed)
 			return status.Errorf(codes.InvalidArgument, "%d malformed messages", malformed)
+		}
+		if beat != nil {
+			t.deliverBeat(beat)
 		}
 		if len(batch) > 0 {
 			t.deliver(batch)
 		}
 	}
+}
+
+// unpack returns what a packet holds, a batch or a beat, without what is malformed, which it
+// refuses and counts.
+func (l *link) unpack(p *electorpb.Packet) (batch []rpc.Message, beat *rpc.Beat, malformed int) {
+	t := l.transport
+	refuse := func(err error) {
+		malformed++
+		t.refuse(RefusedMessage, "peer", l.peer, "error", err)
+	}
+	batch = make([]rpc.Message, 0, len(p.GetBatch().GetMessages()))
+	for _, w := range p.GetBatch().GetMessages() {
+		m, err := decode(w, l.peer, t.self)
+		if err != nil {
+			refuse(err)
+			continue
+		}
+		batch = append(batch, m)
+	}
+	if w := p.GetBeat(); w != nil {
+		b, err := decodeBeat(w, l.peer, t.self)
+		if err != nil {
+			refuse(err)
+		}
+		beat = b
+	}
+	return batch, beat, malformed
 }
 
 // pause is the wait before the next attempt: twice as long as before, up to maxWait, and

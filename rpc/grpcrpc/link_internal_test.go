@@ -337,7 +337,7 @@ func (broken) Send(*electorpb.Packet) error { return io.EOF }
 func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	l, _ := linkTo(t)
 	l.queue.put([]rpc.Message{vote(1), vote(2)})
-	require.ErrorIs(t, l.sendAll(t.Context(), broken{}), io.EOF)
+	require.ErrorIs(t, l.sendAll(t.Context(), broken{}, true), io.EOF)
 	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
 	assert.Zero(t, l.transport.Stats().Sent)
 }
@@ -360,7 +360,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	l, _ := linkTo(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, l.sendAll(ended, broken{}), context.Canceled)
+	require.ErrorIs(t, l.sendAll(ended, broken{}, true), context.Canceled)
 }
 
 // stranger is a connection that the guard of a link's node has accepted.

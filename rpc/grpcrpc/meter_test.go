@@ -50,7 +50,7 @@ func TestAnAllowanceIsSpentAndRefilled(t *testing.T) {
 // The documentation for operators has these figures.
 func TestAllowancesHaveTheirDocumentedSizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // so that no time passes, in which the allowance would grow
-		const stranger, peer = 32 << 10, 1280 << 10
+		const stranger, peer = 32 << 10, 1408 << 10
 		m := newMeter(nil, nil)
 		assert.True(t, m.spend(stranger))
 		assert.False(t, m.spend(1))
@@ -112,19 +112,22 @@ func TestAConnectionThatExceedsItsAllowanceIsClosed(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
+// A batch and a beat exclude each other: decoding keeps the last one, and merges those that come one
+// after the other.
+func TestMessagesAndLeavingsAreCountedAsTheyAreDecoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var packet []byte
-		for range rapid.IntRange(0, 5).Draw(t, "batches") {
+		parts := rapid.SampledFrom([]string{"batches", "beats", "both"}).Draw(t, "parts")
+		for range rapid.IntRange(0, 5).Draw(t, "number of parts") {
 			if rapid.Bool().Draw(t, "an unknown field") {
 				packet = protowire.AppendTag(packet, 99, protowire.VarintType)
 				packet = protowire.AppendVarint(packet, 7)
 			}
-			batch := electorpb.Batch{Messages: make([]*electorpb.Message, rapid.IntRange(0, 5).Draw(t, "messages"))}
-			for i := range batch.Messages {
-				batch.Messages[i] = &electorpb.Message{Group: rapid.StringN(0, 3, 9).Draw(t, "group")}
+			one := drawBatch
+			if parts == "beats" || parts == "both" && rapid.Bool().Draw(t, "a beat") {
+				one = drawBeat
 			}
-			part, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &batch}})
+			part, err := proto.Marshal(one(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,23 +135,61 @@ func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
 		}
 		packet = packet[:len(packet)-rapid.IntRange(0, min(3, len(packet))).Draw(t, "cut off")]
 		var decoded electorpb.Packet
-		if proto.Unmarshal(packet, &decoded) == nil {
-			assert.Equal(t, len(decoded.GetBatch().GetMessages()), countMessages(packet))
+		if proto.Unmarshal(packet, &decoded) != nil {
+			return
 		}
+		messages, leavings := count(packet, batchField, messagesField), count(packet, beatField, leavingsField)
+		if parts == "both" {
+			assert.LessOrEqual(t, len(decoded.GetBatch().GetMessages()), messages)
+			assert.LessOrEqual(t, len(decoded.GetBeat().GetLeavings()), leavings)
+			return
+		}
+		assert.Equal(t, len(decoded.GetBatch().GetMessages()), messages)
+		assert.Equal(t, len(decoded.GetBeat().GetLeavings()), leavings)
 	})
 }
 
-func TestTheLargestBatchAndHelloAreWithinTheBounds(t *testing.T) {
+func drawBatch(t *rapid.T) *electorpb.Packet {
+	batch := electorpb.Batch{Messages: make([]*electorpb.Message, rapid.IntRange(0, 5).Draw(t, "messages"))}
+	for i := range batch.Messages {
+		batch.Messages[i] = &electorpb.Message{Group: rapid.StringN(0, 3, 9).Draw(t, "group")}
+	}
+	return &electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &batch}}
+}
+
+func drawBeat(t *rapid.T) *electorpb.Packet {
+	beat := electorpb.Beat{Number: 1, Leavings: make([]*electorpb.Leaving, rapid.IntRange(0, 5).Draw(t, "leavings"))}
+	for i := range beat.Leavings {
+		beat.Leavings[i] = &electorpb.Leaving{Group: rapid.StringN(0, 3, 9).Draw(t, "group")}
+	}
+	return &electorpb.Packet{Content: &electorpb.Packet_Beat{Beat: &beat}}
+}
+
+func TestTheLargestBatchBeatAndHelloAreWithinTheBounds(t *testing.T) {
 	long := string(make([]byte, max(rpc.MaxGroupLength, memberstate.MaxIDLength)))
-	all := ^uint64(0)
+	all, most := ^uint64(0), ^uint32(0)
+	session := rpc.Session{Incarnation: all, Of: all}
 	batch := make([]rpc.Message, maxBatch)
 	for i := range batch {
-		batch[i] = rpc.Message{Group: long, Leader: long, Voters: all, Body: rpc.Body{
-			Kind: rpc.VoteResponse, Result: rpc.RejectTakingLeadership, Mark: rpc.Vouched, Promised: true, Round: ^uint32(0),
-			Term: memberstate.Term(all), Asked: memberstate.Term(all),
-			Ledger: memberstate.Position{Term: memberstate.Term(all), Index: all}, Lease: 1<<63 - 1, RoundTrip: 1<<63 - 1,
-		}}
+		batch[i] = rpc.Message{
+			Group: long, Leader: long, Voters: all, Bond: rpc.Bond{Session: session, Count: most, After: most, Epoch: most, Taken: true},
+			Body: rpc.Body{
+				Kind: rpc.VoteResponse, Result: rpc.RejectTakingLeadership, Mark: rpc.Vouched, Promised: true, Round: most,
+				Term: memberstate.Term(all), Asked: memberstate.Term(all),
+				Ledger: memberstate.Position{Term: memberstate.Term(all), Index: all},
+				Lease:  1<<63 - 1, RoundTrip: 1<<63 - 1, Detection: 1<<63 - 1, Unable: memberstate.Set(all),
+			},
+		}
 	}
 	assert.LessOrEqual(t, proto.Size(encodeBatch(batch)), maxPacket)
+	beat := &rpc.Beat{
+		Session: session, Number: most, Answers: most, Epoch: most, Released: most, Departed: most, SeenReleased: most, SeenDeparted: most,
+		Leavings: make([]rpc.Leaving, rpc.MaxLeavings),
+	}
+	for i := range beat.Leavings {
+		beat.Leavings[i] = rpc.Leaving{Group: long, Term: memberstate.Term(all), Number: most, Released: true}
+	}
+	assert.LessOrEqual(t, proto.Size(encodeBeat(beat)), maxPacket)
 	assert.LessOrEqual(t, proto.Size(hello(long, long, all)), maxHello)
+	t.Logf("the largest batch has %d bytes, the largest beat %d", proto.Size(encodeBatch(batch)), proto.Size(encodeBeat(beat)))
 }

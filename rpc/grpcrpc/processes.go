@@ -24,6 +24,7 @@ type connection struct {
 	number      uint64 // orders the connections of a link by the answers to their Hellos
 	incarnation uint64 // of the process at the other end
 	confirmed   bool   // that process was alive after the number was given
+	takesBeats  bool   // that process understands beats
 	remote      string // its address
 	meter       *meter
 	hangUp      func(error)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,8 +104,9 @@ func TestVersionsThatDoNotConfirmAreAccepted(t *testing.T) {
 // Hello, and reads all packets as batches.
 type oldServer struct {
 	electorpb.UnimplementedMemberServiceServer
-	heard chan string
-	says  *electorpb.Packet // right behind its Hello; nil: nothing
+	heard  chan string
+	others atomic.Int32      // packets that are no batches, behind the Hello
+	says   *electorpb.Packet // right behind its Hello; nil: nothing
 }
 
 func (o *oldServer) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
@@ -123,6 +125,9 @@ func (o *oldServer) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electo
 		p, err := s.Recv()
 		if err != nil {
 			return err
+		}
+		if p.GetBatch() == nil && p.GetConfirm() == nil {
+			o.others.Add(1)
 		}
 		for _, m := range p.GetBatch().GetMessages() {
 			o.heard <- m.GetGroup()

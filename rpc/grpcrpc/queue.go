@@ -1,6 +1,7 @@
-// The messages that wait to be sent to a peer. Their number is bounded. Heartbeats are dropped
-// first, and only the newest one of each group waits: older ones are out of date, and a peer
-// that hung for a while need not read them first.
+// The messages that wait to be sent to a peer, and the beat that does. Their number is bounded.
+// Heartbeats are dropped first, and only the newest one of each group waits: older ones are out
+// of date, and a peer that hung for a while need not read them first. Only the newest beat waits
+// for the same reason. It goes first, because many groups rely on it.
 
 package grpcrpc
 
@@ -21,6 +22,7 @@ const maxBatch = 1 << 10
 // queue is filled by any goroutine and emptied by one at a time. It is made by newQueue.
 type queue struct {
 	mu         sync.Mutex
+	beat       *rpc.Beat      // nil: none
 	urgent     []rpc.Message  // in the order of arrival
 	heartbeats []rpc.Message  // the periodic messages
 	mixed      bool           // heartbeats has messages of several batches, so some may be superseded
@@ -63,11 +65,28 @@ func (q *queue) put(batch []rpc.Message) (dropped int) {
 		q.urgent = q.urgent[over-oldest:]
 	}
 	q.mu.Unlock()
+	q.wakeUp()
+	return dropped
+}
+
+// putBeat lets a beat wait in place of the one that waits, if any, and returns how many it
+// dropped.
+func (q *queue) putBeat(b *rpc.Beat) (dropped int) {
+	q.mu.Lock()
+	if q.beat != nil {
+		dropped = 1
+	}
+	q.beat = b
+	q.mu.Unlock()
+	q.wakeUp()
+	return dropped
+}
+
+func (q *queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default: // a wake-up is pending already
 	}
-	return dropped
 }
 
 // supersede keeps only the newest heartbeat of each group, in the place of the oldest, so that
@@ -89,9 +108,11 @@ func (q *queue) supersede() (dropped int) {
 	return dropped
 }
 
-// take returns the messages to send next, at most maxBatch, and how many were superseded. It
-// waits for the first one, and returns none when the context ends.
-func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message, dropped int) {
+// take returns what to send next, the beat before the messages, of which there are at most
+// maxBatch; and how many messages were superseded. It waits until there is something, and returns
+// nothing when the context ends. Messages have their turn with every beat, so that a peer that
+// reads slowly does not read beats only.
+func (q *queue) take(ctx context.Context, batch []rpc.Message) (beat *rpc.Beat, _ []rpc.Message, dropped int) {
 	for {
 		q.mu.Lock()
 		if q.mixed {
@@ -99,26 +120,31 @@ func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message,
 		}
 		batch, q.urgent = move(batch, q.urgent)
 		batch, q.heartbeats = move(batch, q.heartbeats)
+		beat, q.beat = q.beat, nil
 		q.mu.Unlock()
-		if len(batch) > 0 {
-			return batch, dropped
+		if beat != nil || len(batch) > 0 {
+			return beat, batch, dropped
 		}
 		select {
 		case <-q.wake:
 		case <-ctx.Done():
-			return nil, dropped
+			return nil, nil, dropped
 		}
 	}
 }
 
-// forget empties the queue, and returns how many messages were in it. Messages that waited for
-// a connection are stale when there is one: a late vote is of no use, and its answer would
+// forget empties the queue, and returns how many messages and beats were in it. What waited for
+// a connection is stale when there is one: a late vote is of no use, and its answer would
 // suggest a long round trip.
 func (q *queue) forget() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	stale := len(q.urgent) + len(q.heartbeats)
 	q.urgent, q.heartbeats, q.mixed = nil, nil, false
+	if q.beat != nil {
+		q.beat = nil
+		stale++
+	}
 	return stale
 }
 

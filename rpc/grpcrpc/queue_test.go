@@ -67,14 +67,15 @@ func TestAQueueYieldsVotesBeforeHeartbeats(t *testing.T) {
 	assert.Equal(t, 2, q.forget())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	batch, _ := q.take(ended, nil)
+	beat, batch, _ := q.take(ended, nil)
+	assert.Nil(t, beat)
 	assert.Empty(t, batch)
 }
 
 // roundsOf are the rounds of the messages that take returns.
 func roundsOf(t *testing.T, q *queue) (rounds []uint32, superseded int) {
 	t.Helper()
-	batch, superseded := q.take(t.Context(), nil)
+	_, batch, superseded := q.take(t.Context(), nil)
 	for _, m := range batch {
 		rounds = append(rounds, m.Round)
 	}
@@ -146,7 +147,7 @@ func BenchmarkQueue(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		q.put(beats)
-		batch, _ = q.take(b.Context(), batch[:0])
+		_, batch, _ = q.take(b.Context(), batch[:0])
 	}
 }
 

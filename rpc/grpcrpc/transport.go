@@ -43,7 +43,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Transport carries messages over gRPC. It is made by New.
+// Transport carries messages and beats over gRPC. It is made by New.
 type Transport struct {
 	self        string
 	incarnation uint64
@@ -71,7 +71,7 @@ type Transport struct {
 }
 
 // New makes a transport. It listens, but neither answers nor calls before its first use
-// by Serve or Send. It must be closed.
+// by Serve, Send or SendBeat. It must be closed.
 func New(config Config) (*Transport, error) {
 	return newTransport(config, handshakeTime, time.Now)
 }
@@ -228,15 +228,31 @@ func (t *Transport) start() {
 
 // Send queues a batch for another node.
 func (t *Transport) Send(to string, batch []rpc.Message) {
-	t.mu.Lock()
-	t.start()
-	l := t.links[to]
-	t.mu.Unlock()
+	l := t.linkFor(to)
 	if l == nil {
 		t.counts.dropped.Add(uint64(len(batch)))
 		return
 	}
 	t.counts.dropped.Add(uint64(l.queue.put(batch)))
+}
+
+// SendBeat queues a beat for another node, in place of one that waits.
+func (t *Transport) SendBeat(to string, b *rpc.Beat) {
+	l := t.linkFor(to)
+	if l == nil {
+		t.counts.dropped.Add(1)
+		return
+	}
+	t.counts.dropped.Add(uint64(l.queue.putBeat(b.Clone())))
+}
+
+// linkFor returns the link to a node, nil if it is no peer. Something is about to be sent, so it
+// starts the transport.
+func (t *Transport) linkFor(to string) *link {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.start()
+	return t.links[to]
 }
 
 // deliver hands a batch to the handler, if there is one.
@@ -249,6 +265,19 @@ func (t *Transport) deliver(batch []rpc.Message) {
 	}
 	t.counts.received.Add(uint64(len(batch)))
 	t.handler.Receive(batch)
+}
+
+// deliverBeat hands a beat to the handler, if there is one that takes beats.
+func (t *Transport) deliverBeat(b *rpc.Beat) {
+	t.handling.RLock()
+	defer t.handling.RUnlock()
+	h, ok := t.handler.(rpc.BeatHandler)
+	if !ok {
+		t.counts.dropped.Add(1)
+		return
+	}
+	t.counts.received.Add(1)
+	h.ReceiveBeat(b)
 }
 
 // reportLost notifies the handler that a peer's process is gone.

@@ -28,7 +28,7 @@ func encode(m *rpc.Message) *electorpb.Message {
 		Promised: m.Promised, Round: m.Round, Term: uint64(m.Term), Asked: uint64(m.Asked),
 		LedgerTerm: uint64(m.Ledger.Term), LedgerIndex: m.Ledger.Index,
 		LeaseNanos: int64(m.Lease), RoundTripNanos: int64(m.RoundTrip), Unable: uint64(m.Unable),
-		DetectionMicros: microsUp(m.Detection),
+		DetectionMicros: microsUp(m.Detection), Bond: encodeBond(&m.Bond),
 	}
 }
 
@@ -62,7 +62,7 @@ func decode(w *electorpb.Message, from, to string) (rpc.Message, error) {
 		return rpc.Message{}, fmt.Errorf("a duration is negative: lease %d, round trip %d", w.LeaseNanos, w.RoundTripNanos)
 	}
 	return rpc.Message{
-		Group: w.Group, From: from, To: to, Leader: w.Leader, Voters: w.Voters,
+		Group: w.Group, From: from, To: to, Leader: w.Leader, Voters: w.Voters, Bond: decodeBond(w.Bond),
 		Body: rpc.Body{
 			Kind: kind, Result: result, Mark: mark, Promised: w.Promised,
 			Round: w.Round, Term: memberstate.Term(w.Term), Asked: memberstate.Term(w.Asked),
@@ -78,7 +78,7 @@ func fitsByte[E ~int32](e E) bool { return e >= 0 && e <= math.MaxUint8 }
 
 func hello(from, to string, incarnation uint64) *electorpb.Packet {
 	return &electorpb.Packet{Content: &electorpb.Packet_Hello{
-		Hello: &electorpb.Hello{From: from, To: to, Incarnation: incarnation, Confirms: true},
+		Hello: &electorpb.Hello{From: from, To: to, Incarnation: incarnation, Confirms: true, Features: understood},
 	}}
 }
 

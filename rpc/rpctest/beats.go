@@ -100,6 +100,7 @@ func (s *stand) senderKeepsItsBeat() {
 	e := newBeatEar()
 	s.serve("b", e)
 	b := beat("b", 7)
+	s.beatUntil("b", e, b) // now beats arrive
 	for range 100 {
 		b.Number, b.Leavings[0].Number = 7, 7
 		s.sendBeat("b", b)

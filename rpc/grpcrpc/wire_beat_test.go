@@ -1,0 +1,93 @@
+// Encoding and decoding of bonds and beats.
+
+package grpcrpc
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+// A Bond with a single field is not the zero Bond, whichever field it is.
+func TestEveryBondArrivesAndTheZeroBondIsNotSent(t *testing.T) {
+	for _, bond := range []rpc.Bond{
+		{Session: rpc.Session{Incarnation: 1}}, {Session: rpc.Session{Of: 1}}, {Count: 1}, {After: 1}, {Epoch: 1}, {Taken: true},
+	} {
+		m := rpc.Message{Group: "g", Bond: bond, Body: rpc.Body{Kind: rpc.Heartbeat}}
+		again, err := decode(encode(&m), "", "")
+		require.NoError(t, err)
+		assert.Equal(t, m, again)
+	}
+	w := encode(&rpc.Message{Group: "g", Body: rpc.Body{Kind: rpc.Heartbeat}})
+	assert.Nil(t, w.Bond)
+	w.Bond = new(electorpb.Bond) // another implementation may send it
+	m, err := decode(w, "a", "b")
+	require.NoError(t, err)
+	assert.Zero(t, m.Bond)
+}
+
+// wireBeat is a beat as it arrives, with two leavings.
+func wireBeat() *electorpb.Beat {
+	return encodeBeat(&rpc.Beat{
+		Session: rpc.Session{Incarnation: 1, Of: 2}, Number: 3,
+		Leavings: []rpc.Leaving{{Group: "g", Term: 1, Number: 1, Released: true}, {Group: "h", Term: 2, Number: 1}},
+	}).GetBeat()
+}
+
+func TestABeatThatNoNodeSendsIsRefused(t *testing.T) {
+	for why, spoil := range map[string]func(*electorpb.Beat){
+		"no incarnation":    func(w *electorpb.Beat) { w.Incarnation = 0 },
+		"too many leavings": func(w *electorpb.Beat) { w.Leavings = slices.Repeat(w.Leavings[:1], rpc.MaxLeavings+1) },
+		"no group":          func(w *electorpb.Beat) { w.Leavings[1].Group = "" },
+		"a long group":      func(w *electorpb.Beat) { w.Leavings[1].Group = strings.Repeat("g", rpc.MaxGroupLength+1) },
+		"no term":           func(w *electorpb.Beat) { w.Leavings[1].Term = 0 },
+		"no number":         func(w *electorpb.Beat) { w.Leavings[0].Number = 0 },
+	} {
+		w := wireBeat()
+		spoil(w)
+		b, err := decodeBeat(w, "a", "b")
+		require.ErrorContains(t, err, "no node sends such a beat: number 3 of incarnation", why)
+		assert.Nil(t, b, why)
+	}
+	b, err := decodeBeat(wireBeat(), "a", "b")
+	require.NoError(t, err)
+	assert.Equal(t, [2]string{"a", "b"}, [2]string{b.From, b.To}, "the Hellos have named both")
+}
+
+func TestAHelloSaysWhetherItsSenderTakesBeats(t *testing.T) {
+	assert.True(t, takesBeats(hello("a", "b", 1).GetHello()))
+	for features, takes := range map[uint32]bool{0: false, 1: true, 2: false, 3: true} {
+		assert.Equal(t, takes, takesBeats(&electorpb.Hello{Features: features}), features)
+	}
+}
+
+// FuzzDecodeBeat: a decoded beat is well formed, and encoding and decoding it again does not change it.
+func FuzzDecodeBeat(f *testing.F) {
+	for _, w := range []*electorpb.Beat{wireBeat(), {}, {Incarnation: 1}, {Incarnation: 1, Leavings: []*electorpb.Leaving{{}}}} {
+		wire, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Beat{Beat: w}})
+		require.NoError(f, err)
+		f.Add(wire)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		var p electorpb.Packet
+		if proto.Unmarshal(wire, &p) != nil || p.GetBeat() == nil {
+			return
+		}
+		b, err := decodeBeat(p.GetBeat(), "a", "b")
+		if err != nil {
+			return
+		}
+		assert.True(t, b.WellFormed())
+		assert.LessOrEqual(t, len(b.Leavings), count(wire, beatField, leavingsField))
+		again, err := decodeBeat(encodeBeat(b).GetBeat(), "a", "b")
+		assert.NoError(t, err)
+		assert.Equal(t, b, again)
+	})
+}
