@@ -160,7 +160,7 @@ func TestALeadReturnsEarlyOnlyBeforeEndLead(t *testing.T) {
 			<-time.After(time.Hour)
 			returned := 0
 			h.take()
-			h.batch.Drain(func(*protocol.Group, *rpc.Message) {}, func(r *protocol.Request) {
+			h.batch.Drain(nil, func(*protocol.Group, *rpc.Message) {}, func(r *protocol.Request) {
 				if r.Kind != protocol.TellLeadReturned {
 					return
 				}

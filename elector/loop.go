@@ -22,6 +22,17 @@ func (h *Host) Receive(batch []rpc.Message) {
 	h.wakeLoop()
 }
 
+// ReceiveBeat takes a beat that the transport delivers.
+func (h *Host) ReceiveBeat(b *rpc.Beat) {
+	h.mu.Lock()
+	kept := h.intake.ReceiveBeat(b)
+	h.mu.Unlock()
+	if !kept {
+		h.drop(protocol.DropQueueFull, 1)
+	}
+	h.wakeLoop()
+}
+
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
 	h.requestOnce(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: node}})
@@ -96,4 +107,4 @@ func (h *Host) take() {
 }
 
 // drain passes the batch to the node.
-func (h *Host) drain() { h.batch.Drain(h.node.Deliver, h.node.Do) }
+func (h *Host) drain() { h.batch.Drain(h.node.Beat, h.node.Deliver, h.node.Do) }

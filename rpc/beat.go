@@ -34,23 +34,24 @@ type Bond struct {
 	Count uint32
 	// After is, in a heartbeat, the number of the newest beat that the sender's node had sent. A beat
 	// counts for this bond if it is newer.
-	After uint32
+	After uint64
 	// Epoch is, in an answer, how often the sender's node has given up the other for silent.
 	Epoch uint32
 	// Taken says, in an answer, that its sender is bonded.
 	Taken bool
 }
 
-// Beat is what one node tells another about all groups that are bonded between them. It may be a beat, an
-// answer to one, or both.
+// Beat is what one node tells another about all groups that are bonded between them. It is a beat for the
+// groups that the sender leads, and an answer for those that it follows. A node that gets news replies with
+// a Beat of its own, which may have no new Number.
 type Beat struct {
 	// From and To are the ids of the two nodes.
 	From, To string
 	Session
-	// Number counts the sender's beats, from 1. It is 0 in what is no beat.
-	Number uint32
+	// Number is that of the sender's newest beat, which it has sent now or before; 0: none. It grows.
+	Number uint64
 	// Answers is the number of the addressee's newest beat that counted for the sender's node; 0: none.
-	Answers uint32
+	Answers uint64
 	// Epoch is how often the sender has given up the addressee for silent.
 	Epoch uint32
 	// Released is how many bonds the sender has ended as a leader, and Departed as a follower.

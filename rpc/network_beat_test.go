@@ -29,7 +29,7 @@ func (l *beatListener) ReceiveBeat(b *rpc.Beat) {
 	}
 }
 
-func (l *beatListener) numbers() (all []uint32) {
+func (l *beatListener) numbers() (all []uint64) {
 	for _, b := range l.beats {
 		all = append(all, b.Number)
 	}
@@ -37,13 +37,13 @@ func (l *beatListener) numbers() (all []uint32) {
 }
 
 // sendBeat sends a beat from a to b.
-func sendBeat(network *rpc.Network, number uint32) {
+func sendBeat(network *rpc.Network, number uint64) {
 	network.Join("a").(rpc.BeatTransport).SendBeat("b", &rpc.Beat{Number: number})
 }
 
 // beatsOver sends n beats from a to b, one a millisecond, and returns the numbers in the order in which
 // b heard them within a second.
-func beatsOver(t *testing.T, l rpc.Link, n int) (numbers []uint32, lost uint64) {
+func beatsOver(t *testing.T, l rpc.Link, n int) (numbers []uint64, lost uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network, b := rpc.NewNetwork(1), new(beatListener)
@@ -51,7 +51,7 @@ func beatsOver(t *testing.T, l rpc.Link, n int) (numbers []uint32, lost uint64) 
 		stop, err := network.Join("b").Serve(b)
 		require.NoError(t, err)
 		for i := range n {
-			sendBeat(network, uint32(i))
+			sendBeat(network, uint64(i))
 			<-time.After(time.Millisecond)
 		}
 		<-time.After(time.Second)
@@ -177,7 +177,7 @@ func TestBeatsDisplaceHeartbeatsAndAreNotDisplaced(t *testing.T) {
 		b := new(beatListener)
 		network, stop := fullNetwork(t, b, rpc.Heartbeat)
 		const beats = 10
-		for number := range uint32(beats) {
+		for number := range uint64(beats) {
 			sendBeat(network, number)
 		}
 		assert.EqualValues(t, beats, network.Lost(), "a heartbeat for each")
@@ -204,7 +204,7 @@ func TestBeatsDisplaceNoVotes(t *testing.T) {
 		sendBeat(network, 2)
 		<-time.After(2 * time.Second)
 		stop()
-		assert.Equal(t, []uint32{2}, b.numbers())
+		assert.Equal(t, []uint64{2}, b.numbers())
 		assert.Len(t, b.rounds, 1<<16)
 	})
 }

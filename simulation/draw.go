@@ -47,6 +47,7 @@ const (
 	ofPreferred
 	ofVouch
 	ofJudge
+	ofBeats
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -99,6 +100,7 @@ func Draw(seed uint64, f Fixed) Options {
 		o.Asked = r.IntN(2) == 0
 	}
 	o.Judged = random(ofJudge).IntN(4) == 0
+	o.Beats = random(ofBeats).IntN(2) == 0
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)
 	}

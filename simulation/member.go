@@ -144,7 +144,7 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
-	m.last, m.Input = m.group.State, in.Kind
+	m.last, m.Input, m.Local = m.group.State, in.Kind, m.local()
 	if m.Early = in.Kind == protocol.Ring && m.local() < m.rings; m.Early {
 		m.Stale = m.group.Machine
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// parcel is a message on its way: one of the election, or one of the engines.
+// parcel is on its way: a message of the election or of the engines, or a beat.
 type parcel struct {
 	message  rpc.Message
+	beat     *rpc.Beat // if it is no message; never changed
 	ledger   ledger.Ledger
 	number   uint32 // on its link, from 1
 	passage  int32  // its place in the trace, or -1
@@ -164,7 +165,7 @@ func (n *network) next(p *parcel) *parcel {
 func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	place := n.room()
 	p := n.pool[place]
-	p.message = *m
+	p.message, p.beat = *m, nil
 	p.from, p.to, p.group = uint8(from.Index), uint8(to.Index), uint8(n.world.place(p.message.Group))
 	p.engine, p.slowed, p.rest = false, false, 0
 	p.round = from.members[p.group].Tag(m.Kind, to.Seat)
@@ -176,7 +177,7 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.Term, l ledger.Ledger) {
 	place := n.room()
 	p := n.pool[place]
-	p.message.Kind, p.message.Term, p.ledger = kind, term, l
+	p.message.Kind, p.message.Term, p.ledger, p.beat = kind, term, l, nil
 	p.from, p.to, p.group = uint8(from.Index), to, uint8(from.Place)
 	p.engine, p.slowed, p.rest = true, false, 0
 	n.count(p)
@@ -223,7 +224,7 @@ func (n *network) count(p *parcel) {
 		n.remember(p)
 		w.account.sent(p)
 	}
-	if w.tracer != nil && !p.engine && int(p.group) == w.tracer.group {
+	if w.tracer != nil && !p.engine && p.beat == nil && int(p.group) == w.tracer.group {
 		p.passage = w.tracer.posted(p, false)
 	}
 }
@@ -239,7 +240,7 @@ func (n *network) dispatch(place uint32) {
 		n.release(place)
 		return
 	}
-	if l.damage > 0 && !p.engine {
+	if l.damage > 0 && !p.engine && p.beat == nil {
 		damage(&p.message.Body, l.damage)
 		l.damage = 0
 	}
@@ -278,7 +279,7 @@ func (n *network) copy(p *parcel) uint32 {
 	place := n.room()
 	other := n.pool[place]
 	*other = *p
-	if t := n.world.tracer; t != nil && !p.engine && int(p.group) == t.group {
+	if t := n.world.tracer; t != nil && !p.engine && p.beat == nil && int(p.group) == t.group {
 		other.passage = n.world.tracer.posted(p, true)
 	}
 	if next := n.next(p); next != nil {
@@ -390,6 +391,8 @@ func (n *network) arrive(place uint32) {
 		n.ended(p, trace.Severed)
 	case p.engine:
 		to.members[p.group].hear(p)
+	case p.beat != nil:
+		to.takeBeat(p)
 	default:
 		to.take(p)
 	}

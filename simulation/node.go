@@ -80,6 +80,7 @@ func (n *node) start() {
 	n.clock.Start(w.now)
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
+	n.exchange()
 	n.host.At(n.local())
 	for place := range n.members {
 		n.members[place].start()
@@ -131,7 +132,7 @@ func (n *node) turn() {
 func (n *node) drain() {
 	n.intake.Take(&n.taken)
 	next := 0
-	n.taken.Drain(func(g *protocol.Group, msg *rpc.Message) {
+	n.taken.Drain(n.beat, func(g *protocol.Group, msg *rpc.Message) {
 		n.deliver(g, msg, &n.arrived[next])
 		next++
 	}, func(r *protocol.Request) {
@@ -252,6 +253,9 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	m := &n.members[p.group]
 	m.hears(p.passage)
 	n.world.tracer.ended(p, trace.Delivered)
+	if msg.Kind == rpc.HeartbeatResponse && msg.Bond != (rpc.Bond{}) {
+		n.world.check.BondArrives(&n.Node, int(p.from), &msg.Bond)
+	}
 	n.host.Deliver(g, msg)
 	if n.untaken { // it was not refused either: a step of the group waits
 		n.untaken = false

@@ -49,6 +49,7 @@ func (s *Scenario) String() string {
 		{s.Vouch > 0, fmt.Sprintf("vouch %v", s.Vouch)},
 		{s.Asked, "asked on"},
 		{s.Judged, "judged on"},
+		{s.Beats, "beats on"},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -276,6 +277,8 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Asked = w.On()
 	case "judged":
 		s.Judged = w.On()
+	case "beats":
+		s.Beats = w.On()
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

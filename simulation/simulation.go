@@ -47,6 +47,8 @@ type Options struct {
 	Asked bool
 	// Judged is whether each node has a function that judges its engines, as elector.HostConfig.Stalled.
 	Judged bool
+	// Beats is whether nodes exchange beats, as a host does whose transport carries them.
+	Beats bool
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
 	Term     memberstate.Term

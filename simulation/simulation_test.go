@@ -77,6 +77,7 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Vouch: 300 * time.Millisecond}))
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Vouch: 300 * time.Millisecond, Asked: true}))
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Groups: 2, Judged: true}))
+	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Groups: 2, Beats: true}))
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)
 	}

@@ -140,14 +140,14 @@ func (m *member) inVain(what string, tell func()) bool {
 	if !m.Alive || m.Paused || m.Shown.Stopped || m.group.Waits() {
 		return false
 	}
-	before := m.group.Machine
+	before, rested := m.group.Machine, m.group.Rests()
 	m.host.At(m.local())
 	m.unheeded = true
 	tell()
 	m.unheeded = false
 	c := &m.world.check
 	c.Counts[invariant.LegalStep]++
-	if m.group.Machine != before {
+	if now := m.group.Machine; now != before && (!rested || now.State != before.State) { // to wake a leader that rests changes what it counts
 		c.Violated(invariant.LegalStep, &m.Member, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
 	}
 	m.endTurn()

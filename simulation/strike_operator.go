@@ -190,8 +190,12 @@ func drawObserve(w *world, s *Strike) bool {
 	return w.mayObserve()
 }
 
-// mayObserve says whether there is room for another observer.
-func (w *world) mayObserve() bool { return w.observer == nil && w.seats < maxSeats }
+// mayObserve says whether there is room for another observer. The lists of members change under
+// processes that run, which elector.Host does not allow. It does no harm to leaders that beat by
+// themselves, but one that rests does not look at its list.
+func (w *world) mayObserve() bool {
+	return w.observer == nil && w.seats < maxSeats && !w.options.Beats
+}
 
 // observe adds an observer to all groups, at a node of its own.
 func observe(w *world, _ *Strike) bool {

@@ -26,6 +26,7 @@ const (
 	WithVouching
 	WithAsking
 	WithJudging
+	WithBeats
 
 	traits
 )
@@ -35,7 +36,7 @@ var traitNames = [traits]string{
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
 	"counters that begin again", "large terms",
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
-	"engines that vouch", "engines that are asked", "engines that their node judges",
+	"engines that vouch", "engines that are asked", "engines that their node judges", "beats between nodes",
 }
 
 // String names the trait.
@@ -59,7 +60,7 @@ func (o *Options) Traits() (all []Trait) {
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
 		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0, WithVouching: o.Vouch > 0, WithAsking: o.Asked,
-		WithJudging: o.Judged,
+		WithJudging: o.Judged, WithBeats: o.Beats,
 	} {
 		if has {
 			all = append(all, Trait(t))

@@ -6,7 +6,11 @@
 
 package protocol
 
-import "github.com/hustings/hustings/rpc"
+import (
+	"slices"
+
+	"github.com/hustings/hustings/rpc"
+)
 
 const (
 	// maxArrived bounds the messages that wait. Messages beyond it are dropped: they would be
@@ -46,6 +50,26 @@ func (in *Intake) Receive(batch []rpc.Message) (lost int) {
 		a.group, a.message = in.groups[batch[i].Group], batch[i]
 	}
 	return len(batch) - room
+}
+
+// maxBeats bounds the nodes whose beats wait.
+const maxBeats = 1024
+
+// ReceiveBeat keeps a beat for the next turn, in place of an older one of the same node. It returns false
+// if the beat is lost.
+func (in *Intake) ReceiveBeat(b *rpc.Beat) bool {
+	if in.live == 0 {
+		return false
+	}
+	if i := slices.IndexFunc(in.beats, func(other *rpc.Beat) bool { return other.From == b.From }); i >= 0 {
+		in.beats[i] = b
+		return true
+	}
+	if len(in.beats) == maxBeats {
+		return false
+	}
+	in.beats = append(in.beats, b)
+	return true
 }
 
 // place is where the next message goes.

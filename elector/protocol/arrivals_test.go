@@ -37,7 +37,7 @@ func TestMessagesAreHandedOverInOrderAndForgotten(t *testing.T) {
 		}
 		var rounds []uint32
 		strangers := 0
-		taken.Drain(func(at *Group, m *rpc.Message) {
+		taken.Drain(nil, func(at *Group, m *rpc.Message) {
 			if at == nil {
 				strangers++
 				return
@@ -66,7 +66,7 @@ func TestNoMoreMessagesWaitThanThereIsRoomFor(t *testing.T) {
 		require.Equal(t, len(batch)-1, in.Receive(batch))
 		require.Equal(t, len(batch), in.Receive(batch))
 		in.Take(&taken)
-		taken.Drain(func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
+		taken.Drain(nil, func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
 		require.Equal(t, (1+burst)*room, handed)
 	}
 	in.Take(&taken)

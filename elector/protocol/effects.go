@@ -16,6 +16,11 @@ type effects struct {
 	group     *Group
 	pending   *pending
 	heardBeat uint32 // the newest beat that a quorum had answered before the step
+
+	// Of a group that is bonded, before the step.
+	leader   memberstate.Seat
+	term     memberstate.Term
+	silentAt time.Duration
 }
 
 func (fx *effects) Hold(until time.Duration) { fx.group.engine.Hold(until) }
@@ -48,12 +53,18 @@ func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {
 }
 
 func (fx *effects) Before(in *Input) {
+	if g := fx.group; g.Bonded() {
+		fx.leader, fx.term, fx.silentAt = g.Leader, g.Term, g.silentAt(fx.node.leaderPeer(g))
+	}
 	if by := fx.node.inspector; by != nil {
 		by.Before(fx.group, in)
 	}
 }
 
 func (fx *effects) After(x *Step) {
+	if g := fx.group; g.place != 0 {
+		fx.node.leave(g, fx.leader, fx.term, fx.silentAt)
+	}
 	if by := fx.node.inspector; by != nil {
 		by.After(fx.group, x)
 	}
@@ -66,7 +77,11 @@ func (fx *effects) Reply(m *Message) {
 	}
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
 		n.says(g, memberstate.SetOf(seat), m)
-		n.post(g, seat, m)
+		var bond rpc.Bond
+		if m.Kind == rpc.HeartbeatResponse {
+			bond = n.answer(g, seat, &fx.pending.offered, m)
+		}
+		n.post(g, seat, m, bond)
 	} else {
 		n.postStranger(g, fx.pending.from, m)
 	}
@@ -79,14 +94,23 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	}
 	n.says(g, to, m)
 	for seat := range to.Seats() {
-		n.post(g, seat, m)
+		var bond rpc.Bond
+		if m.Kind == rpc.Heartbeat {
+			bond = n.offer(g, seat)
+		}
+		n.post(g, seat, m, bond)
 	}
 }
 
 func (fx *effects) Arm(a Alarm) {
 	n, g := fx.node, fx.group
 	g.alarm = a.Number
-	n.alarms.set(g, n.now+n.edge.Draw(g, a))
+	due := n.now + n.edge.Draw(g, a)
+	if g.Bonded() {
+		g.due = due // in effect when the bond ends
+		return
+	}
+	n.alarms.set(g, due)
 }
 
 func (fx *effects) Drop(why Drop) {

@@ -45,6 +45,7 @@ func (n *Node) end(g *Group, err error) {
 	n.fx.group = g
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
+	n.leaveAll(g)
 	n.alarms.remove(g)
 	n.dropRules(g)
 	n.stalled.forget(g)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // Engine is what one group asks of the process around it. Methods that Effects also has mean the
@@ -50,6 +51,7 @@ type Group struct {
 	leaving     bool          // it ends as soon as it does not lead
 	looked      bool          // its ability is to be looked at when the turn ends
 	life        life          // the intake's
+	place       int32         // in the list that the group is in, from 1; 0: in none. See places.go
 	engine      Engine
 	transient   *transient // nil while there is nothing of it
 	ability     *ability   // nil while nothing needs to be remembered of it
@@ -83,9 +85,10 @@ type waiting struct {
 
 // purpose is what an input is for.
 type purpose struct {
-	from  string // the node that is answered
-	then  func() // called when it is done, if not nil
-	order *Order // that it carries out, if any
+	from    string   // the node that is answered
+	offered rpc.Bond // by the heartbeat that is the input
+	then    func()   // called when it is done, if not nil
+	order   *Order   // that it carries out, if any
 }
 
 // maxQueued bounds the messages that wait for a group's disk.

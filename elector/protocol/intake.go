@@ -26,18 +26,24 @@ type Intake struct {
 	requests []Request         // for the next turn
 	once     map[Subject]int   // the places of those requests that anybody may repeat
 	arrived  arrivals          // for the next turn
+	beats    []*rpc.Beat       // for the next turn, the newest of each node
 	spare    []*block          // for messages to come
 }
 
 // Taken is what was taken out of an intake for one turn. The zero Taken is empty.
 type Taken struct {
 	arrived  arrivals
+	beats    []*rpc.Beat
 	requests []Request
 }
 
-// Drain hands over the messages, in the order in which they came, and then the requests. It is
-// called once.
-func (t *Taken) Drain(deliver func(*Group, *rpc.Message), do func(*Request)) {
+// Drain hands over the beats, then the messages, in the order in which they came, and then the requests.
+// It is called once. Beats go before all else, because one of them stands for many groups.
+func (t *Taken) Drain(beat func(*rpc.Beat), deliver func(*Group, *rpc.Message), do func(*Request)) {
+	for _, b := range t.beats {
+		beat(b)
+	}
+	clear(t.beats)
 	t.arrived.drain(deliver)
 	for i := range t.requests {
 		do(&t.requests[i])
@@ -171,6 +177,7 @@ const manyRequests = 256
 func (in *Intake) Take(t *Taken) {
 	in.recycle(&t.arrived)
 	t.arrived, in.arrived = in.arrived, t.arrived
+	t.beats, in.beats = in.beats, t.beats[:0]
 	if cap(t.requests) > manyRequests {
 		t.requests, in.once = nil, make(map[Subject]int)
 	}

@@ -36,7 +36,7 @@ func TestRequestsComeAfterMessages(t *testing.T) {
 	var taken Taken
 	var order []string
 	in.Take(&taken)
-	taken.Drain(
+	taken.Drain(nil,
 		func(*Group, *rpc.Message) { order = append(order, "message") },
 		func(r *Request) { order = append(order, []string{AskStart: "start", AskStand: "stand"}[r.Kind]) })
 	assert.Equal(t, []string{"message", "start", "stand"}, order)
@@ -51,7 +51,7 @@ func TestHandledRequestsAreForgotten(t *testing.T) {
 			in.Add(Request{Subject: Subject{Kind: AskStand, Group: g}})
 		}
 		in.Take(&taken)
-		taken.Drain(nil, func(*Request) {})
+		taken.Drain(nil, nil, func(*Request) {})
 		in.Take(&taken)
 		in.Take(&taken)
 		for _, list := range [][]Request{taken.requests, in.requests} {

@@ -103,8 +103,12 @@ func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 // armSilence waits for the leader's next sign of life, as long as its detection time or the leader's
 // lasts, and at least as long as the longest promise made in this term.
 func (m *Machine) armSilence(r *Rules, out *Output) {
-	wait := max(r.Timing.Detection(), m.expects(), m.Promise)
+	wait := m.silenceWait(r)
 	m.arm(out, wait, wait)
+}
+
+func (m *Machine) silenceWait(r *Rules) time.Duration {
+	return max(r.Timing.Detection(), m.expects(), m.Promise)
 }
 
 // silence forgets a leader that has been silent for too long. A second alarm then waits for this

@@ -47,10 +47,7 @@ func (m *Machine) takeOffice(r *Rules, out *Output) {
 
 // sendBeat begins a new round of heartbeats.
 func (m *Machine) sendBeat(r *Rules, out *Output) {
-	if m.office.beat++; m.office.beat == 0 { // zero means none, so no lease may begin with it
-		m.office.beat++
-	}
-	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)
+	m.countBeat(memberstate.SetOf(r.Self))
 	m.office.inconsistent = false
 	m.notReady = 0 // in a leader's round there are none, because pre-votes need no voter to be ready
 	m.heardBy(r, m.office.beat)
@@ -60,6 +57,14 @@ func (m *Machine) sendBeat(r *Rules, out *Output) {
 	}}
 	interval := m.interval(r)
 	m.arm(out, interval, interval)
+}
+
+// countBeat gives the next beat its number. These members have answered it.
+func (m *Machine) countBeat(answered memberstate.Set) {
+	if m.office.beat++; m.office.beat == 0 { // zero means none, so no lease may begin with it
+		m.office.beat++
+	}
+	m.office.acks[m.office.beat%recentBeats] = answered
 }
 
 // onBeat is the leader's alarm: it sends the next beat, if this member still leads.

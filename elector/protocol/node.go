@@ -8,6 +8,7 @@
 //
 //	Start, Stop, End       a group begins, is to hand over and end, or ends at once
 //	Deliver                a message has arrived for a group
+//	Beat                   a beat has arrived from another node
 //	Give                   the engine has heard a leader, or wants this member to stand
 //	Obey, Withdraw         a caller orders a leader to hand over, or withdraws such an order
 //	PeerLost               a process is gone, as far as the transport can tell
@@ -36,6 +37,8 @@ type Edge interface {
 	Draw(g *Group, a Alarm) time.Duration
 	// Send sends messages to one node. It must not keep the batch.
 	Send(to string, batch []rpc.Message)
+	// SendBeat sends a beat to one node. It must not keep it. It is called only if Exchange was.
+	SendBeat(to string, b *rpc.Beat)
 	// Save makes records durable, all of them or with an error. The answer is Node.Saved. There
 	// is one such batch at a time.
 	Save(batch []memberstate.Record)
@@ -45,6 +48,8 @@ type Edge interface {
 	AskStalled(within time.Duration) bool
 	// Groups are the node's: all that take part, and maybe others.
 	Groups() []*Group
+	// Group is the one of this name; nil if there is none.
+	Group(name string) *Group
 	Observer
 }
 
@@ -94,6 +99,7 @@ type Node struct {
 	looks   []*Group                 // whose ability is to be looked at when the turn ends
 	lost    map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
 	apart   apart
+	beats   beats
 
 	inspector Inspector // or nil
 
@@ -122,26 +128,40 @@ func (n *Node) At(now time.Duration) { n.now = now }
 // EndTurn rings the alarms that are due, sends what has gathered for each node, and saves for all
 // groups that wait for the disk.
 func (n *Node) EndTurn() {
+	n.watch()
 	n.lookAtAll()
 	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
 		alarm := g.alarm // the look may set another one
 		n.askStalled(g)
 		n.lookAtAbility(g)
+		if n.mayRest(g) {
+			n.rest(g)
+			continue
+		}
 		n.give(g, &Input{Kind: Ring, Number: alarm}, purpose{})
 		if g.Waits() && g.Role == memberstate.Leader {
 			n.alarms.set(g, n.now+g.Rules.Timing.Heartbeat) // to look again; the queue keeps the ring once
 		}
 	}
+	n.leaveWaiting()
+	n.sendBeats()
 	n.flush()
 	n.save()
 }
 
 // Next is when a turn is due at the latest; false if the node only waits for others.
-func (n *Node) Next() (time.Duration, bool) { return n.alarms.next() }
+func (n *Node) Next() (time.Duration, bool) {
+	due, rings := n.alarms.next()
+	if watch, watches := n.nextWatch(); watches && (!rings || watch < due) {
+		return watch, true
+	}
+	return due, rings
+}
 
 // Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
 	g.running = true
+	n.beats.expect(n, g)
 	if g.Rules.Vouch > 0 {
 		g.abilityOf().heard = n.now // it has until then to say its first word
 	}
@@ -176,6 +196,15 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		}
 		n.askStalled(g)
 		n.toLookAt(g)
+		if g.offers() != nil {
+			n.present(g, from)
+		}
+		if msg.Kind == rpc.HeartbeatResponse {
+			if n.bondTaken(g, from, msg); g.Rests() && msg.Result == rpc.Success && msg.Asked == g.Term {
+				n.edge.Drop(DropStaleAnswer, 1) // it says what its node says
+				return
+			}
+		}
 		n.receive(g, from, msg)
 	}
 }
@@ -183,13 +212,13 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 // receive does what give does, but is called so often that it does not copy an input first.
 func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if g.busy() != nil {
-		p := waiting{purpose: purpose{from: msg.From}}
+		p := waiting{purpose: purpose{from: msg.From, offered: msg.Bond}}
 		g.read(from, msg, &p.Input, n.now)
 		n.transientOf(g).add(&p)
 		return
 	}
 	p := n.step
-	p.purpose = purpose{from: msg.From}
+	p.purpose = purpose{from: msg.From, offered: msg.Bond}
 	g.read(from, msg, &p.Input, n.now)
 	n.begin(g)
 }
@@ -292,7 +321,7 @@ func (n *Node) begin(g *Group) {
 // attend goes on with what has changed beside a group's steps. A step under way does so itself when
 // it is done.
 func (n *Node) attend(g *Group) {
-	if !g.running || g.busy() != nil || n.inside {
+	if !g.running || g.busy() != nil || n.inside || g.Rests() && g.idle(g.Rules, n.now) {
 		return
 	}
 	p := n.step
@@ -317,6 +346,7 @@ func (n *Node) resume(g *Group, next func(p *pending) Need) {
 
 func (n *Node) enter(g *Group, p *pending) {
 	n.inside = true
+	n.wake(g)
 	n.fx.group, n.fx.pending, n.fx.heardBeat = g, p, g.HeardBeat()
 }
 
@@ -325,6 +355,9 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	n.inside = false
 	if need != NeedNothing && g.busy() == nil {
 		n.transientOf(g).busy, n.step = p, take(&n.spare.steps)
+		if g.place != 0 {
+			n.beats.waits = append(n.beats.waits, g)
+		}
 	}
 	switch need {
 	case NeedLedger:

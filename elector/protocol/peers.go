@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -20,6 +21,16 @@ type peers struct {
 type peer struct {
 	id    string
 	batch []rpc.Message
+
+	link       Link
+	linked     bool          // the two nodes exchange beats
+	reply      bool          // it waits for a reply
+	offers     int           // groups led here that have offered it a bond
+	spokeAt    time.Duration // when a beat or an answer of it arrived last
+	answeredAt time.Duration // when the newest beat was sent that it has answered; 0: none in this session
+	followers  places        // groups here that are bonded to it
+	heardAt    time.Duration // when its newest beat counted for them; or, if that is later, when the first of them was bonded
+	wait       time.Duration // the shortest of the times for which they wait for it
 }
 
 // usualBatch is the length of a usual batch. A longer one is not kept until the end of the turn.
@@ -36,7 +47,12 @@ func (n *Node) says(g *Group, to memberstate.Set, m *Message) {
 }
 
 // post puts a message into the batch for a member's node.
-func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
+func (n *Node) post(g *Group, to memberstate.Seat, m *Message, bond rpc.Bond) {
+	n.gather(g, n.peerOf(g, to), m, bond)
+}
+
+// peerOf is a member's node.
+func (n *Node) peerOf(g *Group, to memberstate.Seat) *peer {
 	e := g.Electorate
 	if missing := bits.Len64(uint64(e.Rules.All)) - len(e.peers); missing > 0 {
 		e.peers = append(e.peers, make([]*peer, missing)...)
@@ -46,7 +62,7 @@ func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 		p = find(n.peers.members, g.Members.ID(to))
 		e.peers[to-1] = p
 	}
-	n.gather(g, p, m)
+	return p
 }
 
 // postStranger answers a node that is no member.
@@ -54,7 +70,7 @@ func (n *Node) postStranger(g *Group, to string, m *Message) {
 	if n.peers.strangers == nil {
 		n.peers.strangers = make(map[string]*peer)
 	}
-	n.gather(g, find(n.peers.strangers, to), m)
+	n.gather(g, find(n.peers.strangers, to), m, rpc.Bond{})
 }
 
 func find(peers map[string]*peer, id string) *peer {
@@ -66,7 +82,7 @@ func find(peers map[string]*peer, id string) *peer {
 	return p
 }
 
-func (n *Node) gather(g *Group, p *peer, m *Message) {
+func (n *Node) gather(g *Group, p *peer, m *Message, bond rpc.Bond) {
 	if len(p.batch) == 0 {
 		n.peers.full = append(n.peers.full, p)
 	}
@@ -75,7 +91,9 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 	} else {
 		p.batch = append(p.batch, rpc.Message{})
 	}
-	g.write(m, &p.batch[len(p.batch)-1], n.self, p.id)
+	q := &p.batch[len(p.batch)-1]
+	g.write(m, q, n.self, p.id)
+	q.Bond = bond
 	if len(p.batch) >= usualBatch {
 		n.send(p)
 	}

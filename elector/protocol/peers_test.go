@@ -38,6 +38,8 @@ func (c *counting) AskStalled(time.Duration) bool                        { retur
 func (c *counting) Obey(*Rules)                                {}
 func (c *counting) Ended(error)                                {}
 func (c *counting) Groups() []*Group                           { return nil }
+func (c *counting) Group(string) *Group                        { return nil }
+func (c *counting) SendBeat(string, *rpc.Beat)                 {}
 func (c *counting) Failed(*Group, error)                       {}
 func (c *counting) LeadFailed(*Group, memberstate.Term, error) {}
 
@@ -72,7 +74,7 @@ func TestBatchesAreOfTheUsualLength(t *testing.T) {
 	for messages, want := range map[int][]int{1: {1}, usualBatch: {usualBatch}, 2*usualBatch + 1: {usualBatch, usualBatch, 1}} {
 		d := newRecorders(t, 2)[0]
 		for range messages {
-			d.node.post(&d.group, 2, new(Message))
+			d.node.post(&d.group, 2, new(Message), rpc.Bond{})
 		}
 		d.node.flush()
 		assert.Equal(t, want, d.batches, "%d messages", messages)

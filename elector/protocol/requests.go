@@ -161,7 +161,7 @@ func (n *Node) Do(r *Request) {
 func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
 		f = Figures{
-			Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: g.QuorumAge(g.Rules, n.now),
+			Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
 			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.ability != nil && g.ability.ordered,
 		}
 		if g.Inability() != Able {

@@ -85,6 +85,7 @@ func (n *Node) setRules(g *Group, r *Rules) {
 		n.rules[*r] = s
 	}
 	s.groups++
+	n.leaveAll(g)
 	n.dropRules(g)
 	g.Rules = &s.Rules
 	g.engine.Obey(g.Rules)

@@ -49,6 +49,7 @@ type Duties struct {
 	lead   lead
 	pause  pause
 	orders orders
+	offers *officeBonds // of an office, by the node; nil while there are none
 }
 
 // Effects carry out what a session asks for. In a step they are called in the order in which they

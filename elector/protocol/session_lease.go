@@ -45,9 +45,18 @@ func (s *Session) attendLease(r *Rules, now time.Duration, fx Effects) {
 		return
 	}
 	until := promised - r.Timing.DriftMargin
-	if l := &d.lease; l.until == 0 || !l.over && now < l.until && l.until < until {
+	if d.lease.until == 0 {
+		d.lease.until = until
+		fx.Hold(until)
+	}
+	s.prolong(until, now, fx)
+}
+
+// prolong extends a lease that has not run out.
+func (s *Session) prolong(until, now time.Duration, fx Effects) {
+	if l := &s.duty().lease; l.until != 0 && !l.over && now < l.until && l.until < until {
 		l.until = until
-		fx.Hold(l.until)
+		fx.Hold(until)
 	}
 }
 

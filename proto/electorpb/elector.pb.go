@@ -1129,7 +1129,7 @@ type Bond struct {
 	// count is how many bonds the sender had ended.
 	Count uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// after is, in a heartbeat, the number of the newest Beat that was sent before.
-	After uint32 `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
+	After uint64 `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
 	// epoch is, in an answer, how often the sender's node has given up the other for silent.
 	Epoch uint32 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// taken says, in an answer, that its sender is bonded.
@@ -1189,7 +1189,7 @@ func (x *Bond) GetCount() uint32 {
 	return 0
 }
 
-func (x *Bond) GetAfter() uint32 {
+func (x *Bond) GetAfter() uint64 {
 	if x != nil {
 		return x.After
 	}
@@ -1217,10 +1217,10 @@ type Beat struct {
 	// incarnation and of are as in Bond.
 	Incarnation uint64 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	Of          uint64 `protobuf:"varint,2,opt,name=of,proto3" json:"of,omitempty"`
-	// number counts the sender's beats, from 1; 0: it is an answer only.
-	Number uint32 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// number is that of the sender's newest beat, sent now or before; 0: none.
+	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
 	// answers is the number of the addressee's newest beat that counted; 0: none.
-	Answers uint32 `protobuf:"varint,4,opt,name=answers,proto3" json:"answers,omitempty"`
+	Answers uint64 `protobuf:"varint,4,opt,name=answers,proto3" json:"answers,omitempty"`
 	// epoch is how often the sender has given up the addressee for silent.
 	Epoch uint32 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// released is how many bonds the sender has ended as a leader, and departed as a follower.
@@ -1280,14 +1280,14 @@ func (x *Beat) GetOf() uint64 {
 	return 0
 }
 
-func (x *Beat) GetNumber() uint32 {
+func (x *Beat) GetNumber() uint64 {
 	if x != nil {
 		return x.Number
 	}
 	return 0
 }
 
-func (x *Beat) GetAnswers() uint32 {
+func (x *Beat) GetAnswers() uint64 {
 	if x != nil {
 		return x.Answers
 	}
@@ -2601,14 +2601,14 @@ const file_elector_proto_rawDesc = "" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
-	"\x05after\x18\x04 \x01(\rR\x05after\x12\x14\n" +
+	"\x05after\x18\x04 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x14\n" +
 	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xb4\x02\n" +
 	"\x04Beat\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x16\n" +
-	"\x06number\x18\x03 \x01(\rR\x06number\x12\x18\n" +
-	"\aanswers\x18\x04 \x01(\rR\aanswers\x12\x14\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\x12\x18\n" +
+	"\aanswers\x18\x04 \x01(\x04R\aanswers\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x1a\n" +
 	"\breleased\x18\x06 \x01(\rR\breleased\x12\x1a\n" +
 	"\bdeparted\x18\a \x01(\rR\bdeparted\x12#\n" +

@@ -58,10 +58,10 @@ func (e beatEar) ReceiveBeat(b *rpc.Beat) {
 }
 
 // beat is a small beat of a.
-func beat(to string, number uint32) *rpc.Beat {
+func beat(to string, number uint64) *rpc.Beat {
 	return &rpc.Beat{
 		From: "a", To: to, Session: rpc.Session{Incarnation: 1}, Number: number,
-		Leavings: []rpc.Leaving{{Group: "g", Term: 1, Number: number}},
+		Leavings: []rpc.Leaving{{Group: "g", Term: 1, Number: uint32(number)}},
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *stand) everyFieldOfABeatArrives() {
 func (s *stand) largestBeatArrives() {
 	e := newBeatEar()
 	s.serve("b", e)
-	largest := beat("b", ^uint32(0))
+	largest := beat("b", ^uint64(0))
 	largest.Leavings = make([]rpc.Leaving, rpc.MaxLeavings)
 	for i := range largest.Leavings {
 		largest.Leavings[i] = rpc.Leaving{
@@ -201,9 +201,9 @@ func (s *stand) beatsMayBeSentConcurrently() {
 	var senders sync.WaitGroup
 	for range 10 {
 		senders.Go(func() {
-			for i := range uint32(100) {
+			for i := range uint64(100) {
 				s.sendBeat("b", beat("b", i))
-				s.node("a").Send("b", []rpc.Message{message("a", "b", i)})
+				s.node("a").Send("b", []rpc.Message{message("a", "b", uint32(i))})
 			}
 		})
 	}

@@ -46,6 +46,27 @@ var handwritten = []mutant{
 	{"rename-not-synced", "memberstate/filestore_next.go", "\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif !replacesOpenFiles", "\tif !replacesOpenFiles", ""},
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
 
+	// Beats between nodes, and leaders that rest.
+	{"releases-not-told", "elector/protocol/bonds.go", "\t\tp.link.released.add(g.name, o.term, true)\n", "", ""},
+	{"releases-only-to-the-bonded", "elector/protocol/bonds.go", "range o.made.Seats()", "range o.taken.Seats()", ""},
+	{"departures-not-told", "elector/protocol/bonds.go", "\tp.link.departed.add(g.name, term, false)\n", "", ""},
+	{"bond-older-than-a-release", "elector/protocol/link.go", "if b.Count != l.seenReleased {", "if false {", ""},
+	{"bond-before-an-older-release-is-known", "elector/protocol/link.go", "if b.Count != l.seenReleased {", "if !reaches(b.Count, l.seenReleased) {", ""},
+	{"bond-older-than-a-departure", "elector/protocol/link.go", "b.Epoch == l.epoch && b.Count == l.seenDeparted, allEnd", "b.Epoch == l.epoch, allEnd", ""},
+	{"beats-older-than-the-bond", "elector/protocol/link.go", "\tl.floor = max(l.floor, b.After)\n", "", ""},
+	{"older-beats-count", "elector/protocol/link.go", "b.Number > max(l.heard, l.floor)", "b.Number > l.floor", "a beat that arrives again only prolongs the wait for its leader"},
+	{"epochs-not-counted", "elector/protocol/beats.go", "\t\t\tp.link.silences++\n", "", ""},
+	{"answers-of-an-older-epoch", "elector/protocol/link.go", "if b.Epoch == l.epoch && b.Departed", "if b.Departed", "such an answer is to a beat from before every bond of the new epoch, and counts for none of them"},
+	{"sessions-of-any-process", "elector/protocol/link.go", "s.Incarnation == l.peer && s.Of == l.own", "s.Incarnation == l.peer", ""},
+	{"bonds-outlive-the-session", "elector/protocol/bonds.go", "\tif begins {\n\t\tn.endSession(p)", "\tif begins && false {\n\t\tn.endSession(p)", ""},
+	{"rest-before-the-bonds-are-confirmed", "elector/protocol/rest.go", "p.link.answered <= o.since", "p.link.answered == 0", ""},
+	{"bonded-while-a-step-waits", "elector/protocol/node.go", "\tn.leaveWaiting()\n", "", ""},
+	{"bonded-to-an-earlier-leader", "elector/protocol/bonds.go", "case g.Bonded() && (g.Leader != leader || g.Term != term || !n.mayBond(g)):", "case g.Bonded() && !n.mayBond(g):", ""},
+	{"rest-extends-the-lease-from-the-answer", "elector/protocol/rest.go", "g.prolong(g.offers().cohort.confirmed+r.Lease", "g.prolong(n.now+r.Lease", ""},
+	{"rest-ignores-a-lost-quorum", "elector/protocol/beats.go", "if n.now >= c.losesQuorum(n.now) {", "if false {", ""},
+	{"rest-counts-one-answer-for-a-quorum", "elector/protocol/rest.go", "at = times[len(times)-others]", "at = times[len(times)-1]", ""},
+	{"silence-from-before-the-last-beat", "elector/protocol/beats.go", "\t\tp.heardAt = n.now\n", "", ""},
+
 	// Ledgers.
 	{"ledger-not-compared", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn rpc.Accept\n\tcase q.Ledger.Term < mine.Term:", ""},
 	{"ledger-reversed", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case q.Ledger.Term > mine.Term:", ""},
@@ -77,7 +98,7 @@ var handwritten = []mutant{
 	{"beat-answers-of-older-terms-count", "elector/protocol/machine_lead.go", "memberstate.Leader || q.Asked != m.Term:\n\t\tout.Dropped = DropStaleAnswer", "memberstate.Leader:\n\t\tout.Dropped = DropStaleAnswer", ""},
 	{"beat-answers-credited-to-the-newest", "elector/protocol/machine_lead.go", "acks := &m.office.acks[q.Round%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, q.Round)", "acks := &m.office.acks[m.office.beat%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, m.office.beat)", ""},
 	{"beats-never-expire", "elector/protocol/machine_lead.go", "case m.office.beat-q.Round >= recentBeats:", "case false:", ""},
-	{"acks-kept-over-beats", "elector/protocol/machine_lead.go", "m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)\n\tm.office.inconsistent", "m.office.acks[m.office.beat%recentBeats] |= memberstate.SetOf(r.Self)\n\tm.office.inconsistent", ""},
+	{"acks-kept-over-beats", "elector/protocol/machine_lead.go", "\tm.office.acks[m.office.beat%recentBeats] = answered", "\tm.office.acks[m.office.beat%recentBeats] |= answered", ""},
 
 	// Terms.
 	{"larger-term-not-adopted-by-voter", "elector/protocol/machine_vote.go", "\tm.adopt(r, out, q.Term)\n\tswitch {\n\tcase last", "\tswitch {\n\tcase last", ""},
@@ -155,10 +176,10 @@ var handwritten = []mutant{
 	{"no-alarm-after-silence", "elector/protocol/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last", ""},
 	{"no-alarm-after-following", "elector/protocol/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
 	{"wait-set-anew-with-every-term", "elector/protocol/machine_vote.go", "\tcase !waits:\n", "\tcase waits, !waits:\n", ""},
-	{"silence-as-long-as-by-default", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.expects(), m.Promise)", "wait := max(300*time.Millisecond, m.Promise)", ""},
-	{"promise-shorter-by-the-margin", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.expects(), m.Promise)", "wait := max(r.Timing.Detection(), m.expects(), m.Promise) - r.Timing.DriftMargin", ""},
-	{"silence-as-long-as-ones-own-intervals-say", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.expects(), m.Promise)", "wait := max(r.Timing.Detection(), m.Promise)", ""},
-	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.expects(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
+	{"silence-as-long-as-by-default", "elector/protocol/machine_follow.go", "return max(r.Timing.Detection(), m.expects(), m.Promise)", "return max(300*time.Millisecond, m.Promise)", ""},
+	{"promise-shorter-by-the-margin", "elector/protocol/machine_follow.go", "return max(r.Timing.Detection(), m.expects(), m.Promise)", "return max(r.Timing.Detection(), m.expects(), m.Promise) - r.Timing.DriftMargin", ""},
+	{"silence-as-long-as-ones-own-intervals-say", "elector/protocol/machine_follow.go", "return max(r.Timing.Detection(), m.expects(), m.Promise)", "return max(r.Timing.Detection(), m.Promise)", ""},
+	{"silence-half-as-long", "elector/protocol/machine_follow.go", "return max(r.Timing.Detection(), m.expects(), m.Promise)", "return r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\t\tm.stepDown(out)\n\t\tm.armRest(r, out)", "\t\tm.stepDown(out)", ""},
 	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
@@ -248,7 +269,7 @@ var handwritten = []mutant{
 	{"batch-of-saves-wakes-one-group", "elector/protocol/saves.go", "for _, g := range groups {", "for _, g := range groups[:1] {", ""},
 	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil {", "if err != nil && g == groups[0] {", ""},
 	{"save-under-way-taken-for-ones-own", "elector/protocol/saves.go", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\treturn\n", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\tif s.saving != nil {\n\t\t\ts.saving, s.waiting = append(s.saving, s.waiting...), nil\n\t\t}\n\t\treturn\n", ""},
-	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n\tp.batch[len(p.batch)-1].Group = p.batch[0].Group\n", ""},
+	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tq.Bond = bond\n", "\tq.Bond, q.Group = bond, p.batch[0].Group\n", ""},
 	{"alarm-of-one-group-overlooked", "elector/protocol/alarms.go", "\ta.up(len(a.heap) - 1)\n", "", ""},
 
 	// Observers.

@@ -46,6 +46,7 @@ var needInvariant = []pair{
 	{"leader-that-cannot-work-leads-on", "able leads", 0},
 	{"gives-way-to-members-that-are-not-able", "leads all the same", 0},
 	{"hold-does-not-grow", "does not flap", 0},
+	{"beats-older-than-the-bond", "a beat is a heartbeat", 0},
 }
 
 // needInvariantPlainly has the invariants that alone notice some mutant in worlds where nobody is preferred.

@@ -23,6 +23,8 @@ type Node struct {
 	Sluggish    time.Duration // how much longer everything takes
 	Saving      int64         // since when a save has been under way; 0: there is none
 	Judging     int64         // since when its function that judges all engines has been running; 0: it is not
+
+	exchanged exchanged
 }
 
 // Engine is the storage engine that a member's group has at its node.
@@ -62,6 +64,7 @@ type Member struct {
 	// Of the step under way.
 
 	Input    protocol.InputKind
+	Local    time.Duration    // when it begins, by the node's clock
 	Received int64            // when a message arrived for it last, and was taken at once
 	Alarm    uint32           // the number of the alarm that is set
 	Early    bool             // the step begins with an alarm that rings before that is due: it was replaced

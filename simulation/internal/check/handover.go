@@ -28,6 +28,7 @@ type handing struct {
 	paused    int64            // since when
 	asked     int64            // since when it asks others to take over, without a longer break
 	last      uint32           // its newest beat when it last asked
+	lastAt    int64            // and when
 	resigning memberstate.Term // the term in which it was told to resign; 0: it was not
 	resigned  int64            // and when
 	orderedIn memberstate.Term // the term in which it was last given an order
@@ -141,10 +142,11 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
 	b := &n.asking.beats
-	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
+	rested := n.asking.beats.credits != (credits{}) && now-h.lastAt >= int64(c.Timing.Leak)*int64(n.Rules.Timing.Heartbeat)
+	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || rested || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
 		h.asked = now
 	}
-	if h.last = b.number; now-h.asked > handoverWithin*int64(c.Detection()) {
+	if h.last, h.lastAt = b.number, now; now-h.asked > handoverWithin*int64(c.Detection()) {
 		c.Violated(invariant.TransferEnds, n, "it has been asking others to take over since %d ns", now-h.asked)
 	}
 	if m.Mark == rpc.Plain && n.Rules.Preferred.Has(m.Leader) {

@@ -19,6 +19,8 @@ type beats struct {
 	first   uint32           // the first of the term
 	heard   uint32           // the newest that a majority has answered
 	denied  uint32           // the newest that a voter has refused, because it follows another leader of the term
+	newest  time.Duration    // when it was sent, by the leader's clock
+	credits credits          // for beats of the node
 	covered time.Duration    // until when a majority has promised to stand by the leader, by the leader's clock; 0: it has not
 	rounds  [keptBeats]beat
 }
@@ -26,6 +28,7 @@ type beats struct {
 // beat is a round of heartbeats.
 type beat struct {
 	number             uint32
+	sent               time.Duration // by the leader's clock
 	answered, promised voters
 	until              time.Duration // by the leader's clock, as long after it left as it asks voters to stand by the leader
 }
@@ -39,11 +42,11 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	b := &n.asking.beats
 	if b.term != m.Term {
 		c.leads(n, m.Term)
-		b.term, b.first, b.heard, b.covered = m.Term, b.number+1, b.number, 0
+		b.term, b.first, b.heard, b.covered, b.credits = m.Term, b.number+1, b.number, 0, credits{}
 	}
-	b.number++
+	b.number, b.newest = b.number+1, local
 	self := voters(0).with(n.Node.Index)
-	b.rounds[b.number%keptBeats] = beat{b.number, self, self, local + m.Lease}
+	b.rounds[b.number%keptBeats] = beat{b.number, local, self, self, local + m.Lease}
 	if c.Majority() == 1 {
 		b.heard = b.number
 	}
@@ -64,9 +67,22 @@ func (c *Checker) givesUp(n *Member, term memberstate.Term) {
 		return
 	}
 	c.Counts[invariant.LeaderHeard]++
-	if silent := b.number - b.heard; silent < uint32(c.Timing.Leak) {
+	least := uint32(c.Timing.Leak)
+	if b.credits != (credits{}) && n.Local-b.lastHeard() >= c.leastDetection() {
+		return // it has left its heartbeats to its node for some of the time
+	}
+	if silent := b.number - b.heard; silent < least {
 		c.Violated(invariant.LeaderHeard, n, "it gives up term %d although a quorum has answered all heartbeats except the last %d", term, silent)
 	}
+}
+
+// lastHeard is when the newest heartbeat was sent that a majority has answered, or the newest beat of the
+// node while the leader left its heartbeats to it.
+func (b *beats) lastHeard() time.Duration {
+	if r := b.rounds[b.heard%keptBeats]; r.number == b.heard {
+		return max(r.sent, b.credits.heard)
+	}
+	return b.credits.heard
 }
 
 // LedgerWithin is how long a leader may wait for LedgerEnd, in detection times. Others take it for gone after one,

@@ -15,6 +15,7 @@ type Disk struct {
 	Durable []memberstate.HardState // by group
 	AtStart []memberstate.HardState // what was durable when the process began
 	Written []Write                 // what is not synced
+	starts  uint32                  // how often a process has counted its start
 
 	groups []string
 	store  *store // nil: the disk is perfect
@@ -44,6 +45,15 @@ func (d *Disk) Open() error {
 	d.Written = d.Written[:0]
 	copy(d.AtStart, d.Durable)
 	return err
+}
+
+// CountStart counts a start of the process, durably, and returns how many there were.
+func (d *Disk) CountStart() (starts uint32, err error) {
+	d.starts++
+	if d.store != nil {
+		err = d.store.countStart(&d.starts)
+	}
+	return d.starts, err
 }
 
 // Write begins to save a group's state.

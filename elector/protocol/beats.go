@@ -1,0 +1,189 @@
+// How a node sends beats, and what it does with those that arrive (D15).
+//
+// A node that leads groups sends one beat an interval to every node that it has offered bonds to. The
+// interval is the shortest heartbeat among these groups. All beats of one interval have the same number.
+// An answer goes out in the turn that took the beat in.
+
+package protocol
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// beats is what a node remembers of its beats and bonds.
+type beats struct {
+	own    uint64                   // this node's incarnation; 0: it exchanges no beats
+	number uint64                   // of the newest beat
+	sent   [keptBeats]time.Duration // when the newest ones were sent
+	every  time.Duration            // the interval
+	due    time.Duration            // when the next one is; 0: there is none
+	peers  []*peer                  // whose nodes exchange beats with this one
+	awake  places                   // groups that this node leads, with offers, which beat by themselves
+	rest   []*cohort                // those that do not
+	waits  []*Group                 // groups with bonds whose step has begun to wait in this turn
+	write  rpc.Beat
+}
+
+// keptBeats is how many beats' times are kept. A node beats as often as the group with the shortest
+// heartbeat needs, and round trips may be longer than a few of these.
+const keptBeats = 64
+
+// know lists a node among those that exchange beats.
+func (b *beats) know(p *peer) {
+	if !p.linked {
+		p.linked, p.link.own = true, b.own
+		b.peers = append(b.peers, p)
+	}
+}
+
+// expect has beats of the nodes of a group's members taken.
+func (b *beats) expect(n *Node, g *Group) {
+	if b.own != 0 {
+		for seat := range g.Rules.All.Without(g.Rules.Self).Seats() {
+			n.peerOf(g, seat)
+		}
+	}
+}
+
+// begin notes that a group with this heartbeat offers a bond to a node, for the first time in its office.
+func (b *beats) begin(p *peer, now, heartbeat time.Duration) {
+	b.know(p)
+	if p.offers++; b.due == 0 || b.every > heartbeat {
+		b.every, b.due = heartbeat, now+heartbeat
+	}
+}
+
+// when is when a beat was sent, if that is still known.
+func (b *beats) when(number uint64) (at time.Duration, known bool) {
+	if b.number-number >= keptBeats {
+		return 0, false
+	}
+	return b.sent[number%keptBeats], true
+}
+
+// Beat takes in a beat that has arrived.
+func (n *Node) Beat(b *rpc.Beat) {
+	p := n.peers.members[b.From]
+	switch {
+	case b.To != n.self:
+		n.edge.Drop(DropMisaddressed, 1)
+		return
+	case p == nil || n.beats.own == 0:
+		n.edge.Drop(DropUnknownGroup, 1)
+		return
+	case !b.WellFormed():
+		n.edge.Drop(DropMalformed, 1)
+		return
+	}
+	if !n.meets(p, b.Session) {
+		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
+		return
+	}
+	p.spokeAt = n.now
+	n.call(p)
+	t := p.link.hears(b, n.beats.number, func(l *rpc.Leaving) { n.ended(p, l) })
+	p.reply = p.reply || t.reply
+	if t.beat {
+		p.heardAt = n.now
+		n.beatHeard(p)
+	}
+	if t.allEnd {
+		n.unbound(p)
+	}
+	if t.answered {
+		if at, known := n.beats.when(p.link.answered); known {
+			p.answeredAt = at
+			n.confirm(p)
+		}
+	}
+}
+
+// beatHeard does for followers what a heartbeat does beside their machines.
+func (n *Node) beatHeard(p *peer) {
+	if len(p.followers) > 0 {
+		n.askStalled(p.followers[0])
+	}
+	n.lookAtObstacle(p.followers)
+}
+
+// lookAtObstacle looks at groups that have no alarm, if something of the whole node hangs that keeps them
+// from leading.
+func (n *Node) lookAtObstacle(quiet places) {
+	if n.saves.saving == nil && n.stalled.asker == nil {
+		return
+	}
+	for _, g := range quiet {
+		if n.obstructed(g) != Able {
+			n.look(g)
+		}
+	}
+}
+
+// watch does what is due for links and cohorts.
+func (n *Node) watch() {
+	for _, p := range n.beats.peers {
+		if len(p.followers) > 0 && n.now-p.heardAt >= p.wait {
+			p.link.silences++
+			n.unbindAll(p)
+		}
+	}
+	for _, c := range slices.Clone(n.beats.rest) {
+		if n.now >= c.losesQuorum(n.now) {
+			n.wakeAll(c)
+		} else if n.beats.due != 0 && n.now >= n.beats.due {
+			n.askStalled(c.groups[0])
+			n.lookAtObstacle(c.groups)
+		}
+	}
+}
+
+// nextWatch is when watch or a beat is due; false if neither is.
+func (n *Node) nextWatch() (due time.Duration, waits bool) {
+	sooner := func(at time.Duration) {
+		if !waits || at < due {
+			due, waits = at, true
+		}
+	}
+	if n.beats.due != 0 {
+		sooner(n.beats.due)
+	}
+	for _, p := range n.beats.peers {
+		if len(p.followers) > 0 {
+			sooner(p.heardAt + p.wait)
+		}
+	}
+	for _, c := range n.beats.rest {
+		sooner(c.losesQuorum(n.now))
+	}
+	return due, waits
+}
+
+// sendBeats sends a beat if one is due, and replies to those that have arrived.
+func (n *Node) sendBeats() {
+	b, due := &n.beats, n.beats.due != 0 && n.now >= n.beats.due
+	if due {
+		n.nextBeat()
+	}
+	for _, p := range b.peers {
+		if p.reply || due && p.offers > 0 {
+			p.reply = false
+			b.write.From, b.write.To = n.self, p.id
+			p.link.writes(&b.write, b.number)
+			n.edge.SendBeat(p.id, &b.write)
+		}
+	}
+}
+
+// nextBeat begins the next beat, unless nobody has an offer any more.
+func (n *Node) nextBeat() {
+	b := &n.beats
+	if !slices.ContainsFunc(b.peers, func(p *peer) bool { return p.offers > 0 }) {
+		b.due = 0
+		return
+	}
+	b.number++
+	b.sent[b.number%keptBeats], b.due = n.now, n.now+b.every
+}

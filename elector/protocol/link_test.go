@@ -1,0 +1,135 @@
+package protocol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// linked are the two ends of a link, in one session.
+type linked struct {
+	leader, follower Link
+	newest           uint64 // beat of the leader's node
+	left             []rpc.Leaving
+}
+
+func newLinked() *linked {
+	l := &linked{leader: Link{own: 10}, follower: Link{own: 20}}
+	l.leader.meets(rpc.Session{Incarnation: 20})
+	l.follower.meets(rpc.Session{Incarnation: 10})
+	return l
+}
+
+// beats has the leader's node send a beat, which arrives.
+func (l *linked) beats() tidings {
+	var b rpc.Beat
+	l.newest++
+	l.leader.writes(&b, l.newest)
+	return l.arrives(&b)
+}
+
+func (l *linked) arrives(b *rpc.Beat) tidings {
+	_, current := l.follower.meets(b.Session)
+	if !current {
+		return tidings{}
+	}
+	return l.follower.hears(b, 0, l.leaves)
+}
+
+func (l *linked) leaves(one *rpc.Leaving) { l.left = append(l.left, *one) }
+
+// answers has the follower's node answer, and the answer arrive.
+func (l *linked) answers() tidings {
+	var b rpc.Beat
+	l.follower.writes(&b, 0)
+	l.leader.meets(b.Session)
+	return l.leader.hears(&b, l.newest, l.leaves)
+}
+
+// One beat has room for some of the leavings only. It counts when all of them are known.
+func TestABeatCountsWhenAllReleasesAreKnown(t *testing.T) {
+	l := newLinked()
+	for range 2*rpc.MaxLeavings + 1 {
+		l.leader.released.add("g", 1, true)
+	}
+	for range 2 {
+		assert.False(t, l.beats().beat)
+		assert.False(t, l.answers().answered)
+	}
+	assert.True(t, l.beats().beat)
+	assert.True(t, l.answers().answered)
+	assert.Len(t, l.left, 2*rpc.MaxLeavings+1)
+	assert.Empty(t, l.leader.released.kept, "the follower's node has told that it knows them")
+}
+
+func TestAnAnswerCountsWhenAllDeparturesAreKnown(t *testing.T) {
+	l := newLinked()
+	for range rpc.MaxLeavings + 1 {
+		l.follower.departed.add("g", 1, false)
+	}
+	assert.True(t, l.beats().beat)
+	assert.False(t, l.answers().answered)
+	assert.True(t, l.beats().beat)
+	assert.True(t, l.answers().answered)
+	assert.Len(t, l.left, rpc.MaxLeavings+1)
+}
+
+// A leaving that is told twice is one, and one before which others are missing waits for them.
+func TestLeavingsAreTakenOnceAndInOrder(t *testing.T) {
+	l := newLinked()
+	for number := range 3 {
+		l.leader.released.add("g", 1, true)
+		assert.EqualValues(t, number+1, l.leader.released.count())
+	}
+	var b rpc.Beat
+	l.newest++
+	l.leader.writes(&b, l.newest)
+	gap := b
+	gap.Leavings = b.Leavings[1:]
+	assert.False(t, l.arrives(&gap).beat)
+	assert.Empty(t, l.left)
+	assert.True(t, l.arrives(&b).beat)
+	assert.False(t, l.arrives(&b).beat, "it has been taken")
+	assert.Len(t, l.left, 3)
+}
+
+// An answer to a beat that was never sent counts for nothing.
+func TestAnAnswerToNoBeatIsIgnored(t *testing.T) {
+	l := newLinked()
+	l.beats()
+	b := rpc.Beat{Session: l.follower.session(), Answers: 2}
+	assert.False(t, l.leader.hears(&b, l.newest, l.leaves).answered)
+	b.Answers = 1
+	assert.True(t, l.leader.hears(&b, l.newest, l.leaves).answered)
+}
+
+// What is kept for a node that does not confirm it is bounded: then all bonds end, as if this node had
+// started again.
+func TestTooManyLeavingsEndTheSession(t *testing.T) {
+	l := newLinked()
+	for range mostLeavings {
+		l.leader.released.add("g", 1, true)
+	}
+	assert.False(t, l.leader.renew())
+	l.leader.released.add("g", 1, true)
+	assert.True(t, l.leader.renew())
+	assert.Empty(t, l.leader.released.kept)
+	begins, current := l.follower.meets(l.leader.session())
+	assert.True(t, begins)
+	assert.True(t, current)
+	assert.True(t, l.beats().beat)
+}
+
+// Counters of one session may wrap around.
+func TestLeavingsWrapAround(t *testing.T) {
+	l := newLinked()
+	last := ^uint32(0)
+	l.leader.released.told, l.follower.seenReleased = last, last
+	l.leader.released.add("g", 1, true)
+	assert.True(t, l.beats().beat)
+	assert.EqualValues(t, 0, l.follower.seenReleased)
+	l.answers()
+	assert.Empty(t, l.leader.released.kept)
+}

@@ -1,0 +1,70 @@
+// Beats between nodes, as parcels of the network.
+
+package simulation
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/choice"
+	"github.com/hustings/hustings/simulation/invariant"
+)
+
+// exchange has the process exchange beats, if it does in this world.
+func (n *node) exchange() {
+	if !n.world.options.Beats {
+		return
+	}
+	starts, err := n.disk.CountStart()
+	if err != nil {
+		n.world.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the start is not counted: %v", err)
+	}
+	n.host.Exchange(starts, uint16(choice.Scramble(uint64(n.Index)<<32|uint64(starts))))
+}
+
+// SendBeat sends a beat to one node.
+func (n *node) SendBeat(to string, b *rpc.Beat) {
+	if !n.Alive {
+		return
+	}
+	addressee := n.world.at(n.world.seatOf(to), n.world.network.sent)
+	n.world.check.BeatSent(&n.Node, &addressee.Node, b, n.local())
+	n.world.network.sendBeat(n, addressee, b)
+}
+
+// sendBeat sends a beat. It goes by itself, before the messages of the turn.
+func (n *network) sendBeat(from, to *node, b *rpc.Beat) {
+	place := n.room()
+	p := n.pool[place]
+	own := *b
+	own.Leavings = slices.Clone(b.Leavings)
+	p.beat, p.message = &own, rpc.Message{}
+	p.from, p.to, p.group = uint8(from.Index), uint8(to.Index), 0
+	p.engine, p.slowed, p.rest = false, false, 0
+	n.count(p)
+	n.dispatch(place)
+}
+
+// takeBeat takes a beat from the network, in a turn of its own, now or when its pause ends.
+func (n *node) takeBeat(p *parcel) {
+	if n.Paused {
+		n.intake.ReceiveBeat(p.beat)
+		return
+	}
+	n.host.At(n.local())
+	n.beat(p.beat)
+	n.endTurn()
+}
+
+// beat gives the process a beat.
+func (n *node) beat(b *rpc.Beat) {
+	if n.Alive {
+		from := n.world.at(n.world.seatOf(b.From), 0)
+		n.world.check.BeatArrives(&n.Node, &from.Node, b)
+		n.host.Beat(b)
+	}
+}
+
+// Group is the group of this name that the process has.
+func (n *node) Group(name string) *protocol.Group { return n.intake.Group(name) }
