@@ -56,7 +56,9 @@ const countsPresent = 8
 // has been started, this time included; it must be durable. Nonce is a random number, which tells two
 // processes apart that have one store each, although they should not. A node that is not told so makes no
 // bonds.
-func (n *Node) Exchange(starts uint32, nonce uint16) { n.beats.own = uint64(starts)<<16 | uint64(nonce) }
+func (n *Node) Exchange(starts uint32, nonce uint16) {
+	n.beats.own = uint64(starts)<<16 | uint64(nonce)
+}
 
 // mayBond says whether a group may rely on beats between nodes.
 func (n *Node) mayBond(g *Group) bool {
