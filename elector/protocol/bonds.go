@@ -71,6 +71,14 @@ func (g *Group) Bonded() bool { return g.place != 0 && g.offers() == nil }
 // Rests says whether a group's leader leaves the heartbeats to its node.
 func (g *Group) Rests() bool { return g.offers() != nil && g.offers().cohort != nil }
 
+// RestsOn are the followers whose nodes answer for them while the leader rests.
+func (g *Group) RestsOn() memberstate.Set {
+	if !g.Rests() {
+		return 0
+	}
+	return g.offers().cohort.seats
+}
+
 // offer returns the bond that a leader's heartbeat to a member offers.
 func (n *Node) offer(g *Group, to memberstate.Seat) rpc.Bond {
 	if !n.mayBond(g) {

@@ -78,7 +78,7 @@ type credits struct {
 	heard  time.Duration // when the newest was sent that a majority has answered, by the leader's clock
 }
 
-type credit struct{ sent, until time.Duration }
+type credit struct{ sent, counted, until time.Duration }
 
 // BeatSent checks what a node sends to another one, at a time of its clock.
 func (c *Checker) BeatSent(from, to *Node, b *rpc.Beat, local time.Duration) {
@@ -146,7 +146,7 @@ func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 	for place := range c.groups {
 		left := func(l rpc.Leaving) bool { return !l.Released && l.Group == c.at(at, place).Group.Name() }
 		if n := c.at(at, place); n.Leads() && n.Group.Term == a.follows[place] && !slices.ContainsFunc(b.Leavings, left) {
-			c.credited(n, from.Index, credit{beat.local, beat.local + min(n.Rules.Lease, a.until[place])})
+			c.credited(n, from.Index, credit{sent: beat.local, until: beat.local + min(n.Rules.Lease, a.until[place])})
 		}
 	}
 }
@@ -160,10 +160,11 @@ func (c *Checker) credited(n *Member, voter int, answer credit) {
 	had := &b.credits.voters[voter]
 	had.sent, had.until = max(had.sent, answer.sent), max(had.until, answer.until)
 	b.covered = max(b.covered, c.majorityOf(n, func(one *credit) time.Duration { return one.until }))
-	if !n.Group.Rests() {
+	if !n.Group.RestsOn().Has(memberstate.Seat(voter + 1)) {
 		return // it counts the answers to its own heartbeats
 	}
-	b.credits.heard = max(b.credits.heard, c.majorityOf(n, func(one *credit) time.Duration { return one.sent }))
+	had.counted = max(had.counted, answer.sent)
+	b.credits.heard = max(b.credits.heard, c.majorityOf(n, func(one *credit) time.Duration { return one.counted }))
 	if b.credits.heard > b.newest {
 		b.heard = b.number // all heartbeats of its own were sent before
 	}
