@@ -36,6 +36,7 @@ var worlds = map[string]string{
 	"elector/protocol":   voting,
 	"elector/promise.go": voting,
 	"memberstate":        voting,
+	"rpc/beat.go":        voting,
 	"rpc/message.go":     voting,
 	"simulation":         voting,
 	"internal/office":    leasing,
