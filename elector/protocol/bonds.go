@@ -79,11 +79,8 @@ func (g *Group) RestsOn() memberstate.Set {
 	return g.offers().cohort.seats
 }
 
-// offer returns the bond that a leader's heartbeat to a member offers.
+// offer returns the bond that a leader's heartbeat to a member offers. The group may bond.
 func (n *Node) offer(g *Group, to memberstate.Seat) rpc.Bond {
-	if !n.mayBond(g) {
-		return rpc.Bond{}
-	}
 	o := g.offers()
 	if o == nil {
 		o = &officeBonds{term: g.Term}
@@ -105,10 +102,19 @@ func (o *officeBonds) expectAll(g *Group) {
 	o.present, o.before, o.rings = others, others, 0
 }
 
+// offered is the bond that a message offers; nil if it offers none. It is kept for as long as a step waits.
+func offered(msg *rpc.Message) *rpc.Bond {
+	if msg.Kind != rpc.Heartbeat || msg.Bond.Incarnation == 0 {
+		return nil
+	}
+	b := msg.Bond
+	return &b
+}
+
 // answer returns what the answer to a heartbeat says about the bond that it has offered. The group's
 // machine has taken the heartbeat in.
 func (n *Node) answer(g *Group, to memberstate.Seat, offered *rpc.Bond, m *Message) rpc.Bond {
-	if offered.Incarnation == 0 || n.beats.own == 0 {
+	if n.beats.own == 0 {
 		return rpc.Bond{}
 	}
 	p := n.peerOf(g, to)

@@ -77,11 +77,12 @@ func (fx *effects) Reply(m *Message) {
 	}
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
 		n.says(g, memberstate.SetOf(seat), m)
-		var bond rpc.Bond
-		if m.Kind == rpc.HeartbeatResponse {
-			bond = n.answer(g, seat, &fx.pending.offered, m)
+		if m.Kind == rpc.HeartbeatResponse && fx.pending.offered != nil {
+			bond := n.answer(g, seat, fx.pending.offered, m)
+			n.post(g, seat, m, &bond)
+		} else {
+			n.post(g, seat, m, nil)
 		}
-		n.post(g, seat, m, bond)
 	} else {
 		n.postStranger(g, fx.pending.from, m)
 	}
@@ -94,11 +95,12 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	}
 	n.says(g, to, m)
 	for seat := range to.Seats() {
-		var bond rpc.Bond
-		if m.Kind == rpc.Heartbeat {
-			bond = n.offer(g, seat)
+		if m.Kind == rpc.Heartbeat && n.mayBond(g) {
+			bond := n.offer(g, seat)
+			n.post(g, seat, m, &bond)
+		} else {
+			n.post(g, seat, m, nil)
 		}
-		n.post(g, seat, m, bond)
 	}
 }
 

@@ -85,10 +85,10 @@ type waiting struct {
 
 // purpose is what an input is for.
 type purpose struct {
-	from    string   // the node that is answered
-	offered rpc.Bond // by the heartbeat that is the input
-	then    func()   // called when it is done, if not nil
-	order   *Order   // that it carries out, if any
+	from    string    // the node that is answered
+	offered *rpc.Bond // by the heartbeat that is the input; nil: none
+	then    func()    // called when it is done, if not nil
+	order   *Order    // that it carries out, if any
 }
 
 // maxQueued bounds the messages that wait for a group's disk.

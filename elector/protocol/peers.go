@@ -46,8 +46,8 @@ func (n *Node) says(g *Group, to memberstate.Set, m *Message) {
 	}
 }
 
-// post puts a message into the batch for a member's node.
-func (n *Node) post(g *Group, to memberstate.Seat, m *Message, bond rpc.Bond) {
+// post puts a message into the batch for a member's node; with what it says of a bond, if it does.
+func (n *Node) post(g *Group, to memberstate.Seat, m *Message, bond *rpc.Bond) {
 	n.gather(g, n.peerOf(g, to), m, bond)
 }
 
@@ -70,7 +70,7 @@ func (n *Node) postStranger(g *Group, to string, m *Message) {
 	if n.peers.strangers == nil {
 		n.peers.strangers = make(map[string]*peer)
 	}
-	n.gather(g, find(n.peers.strangers, to), m, rpc.Bond{})
+	n.gather(g, find(n.peers.strangers, to), m, nil)
 }
 
 func find(peers map[string]*peer, id string) *peer {
@@ -82,7 +82,7 @@ func find(peers map[string]*peer, id string) *peer {
 	return p
 }
 
-func (n *Node) gather(g *Group, p *peer, m *Message, bond rpc.Bond) {
+func (n *Node) gather(g *Group, p *peer, m *Message, bond *rpc.Bond) {
 	if len(p.batch) == 0 {
 		n.peers.full = append(n.peers.full, p)
 	}
@@ -93,7 +93,11 @@ func (n *Node) gather(g *Group, p *peer, m *Message, bond rpc.Bond) {
 	}
 	q := &p.batch[len(p.batch)-1]
 	g.write(m, q, n.self, p.id)
-	q.Bond = bond
+	if bond != nil {
+		q.Bond = *bond
+	} else if q.Bond.Incarnation != 0 {
+		q.Bond = rpc.Bond{} // of the message that was there
+	}
 	if len(p.batch) >= usualBatch {
 		n.send(p)
 	}

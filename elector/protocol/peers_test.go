@@ -74,7 +74,7 @@ func TestBatchesAreOfTheUsualLength(t *testing.T) {
 	for messages, want := range map[int][]int{1: {1}, usualBatch: {usualBatch}, 2*usualBatch + 1: {usualBatch, usualBatch, 1}} {
 		d := newRecorders(t, 2)[0]
 		for range messages {
-			d.node.post(&d.group, 2, new(Message), rpc.Bond{})
+			d.node.post(&d.group, 2, new(Message), nil)
 		}
 		d.node.flush()
 		assert.Equal(t, want, d.batches, "%d messages", messages)

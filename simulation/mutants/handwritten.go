@@ -269,7 +269,7 @@ var handwritten = []mutant{
 	{"batch-of-saves-wakes-one-group", "elector/protocol/saves.go", "for _, g := range groups {", "for _, g := range groups[:1] {", ""},
 	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil {", "if err != nil && g == groups[0] {", ""},
 	{"save-under-way-taken-for-ones-own", "elector/protocol/saves.go", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\treturn\n", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\tif s.saving != nil {\n\t\t\ts.saving, s.waiting = append(s.saving, s.waiting...), nil\n\t\t}\n\t\treturn\n", ""},
-	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tq.Bond = bond\n", "\tq.Bond, q.Group = bond, p.batch[0].Group\n", ""},
+	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tg.write(m, q, n.self, p.id)\n", "\tg.write(m, q, n.self, p.id)\n\tq.Group = p.batch[0].Group\n", ""},
 	{"alarm-of-one-group-overlooked", "elector/protocol/alarms.go", "\ta.up(len(a.heap) - 1)\n", "", ""},
 
 	// Observers.
