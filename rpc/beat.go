@@ -25,8 +25,8 @@ type Session struct {
 	Of uint64
 }
 
-// Bond is, in a heartbeat, the offer of a bond, and in its answer, whether the sender takes it. The zero
-// Bond offers nothing, and takes nothing.
+// Bond is, in a heartbeat, the offer of a bond, and in its answer, whether the sender takes it. A message without
+// one offers nothing, and takes nothing.
 type Bond struct {
 	Session
 	// Count is how many bonds the sender had ended in the session: as a leader in a heartbeat, as a

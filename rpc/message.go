@@ -24,8 +24,9 @@ type Message struct {
 	Leader string
 	// Voters is the digest of the sender's list of voters.
 	Voters uint64
-	// Bond is, in heartbeats and their answers, about the bond of the two members' nodes.
-	Bond Bond
+	// Bond is, in heartbeats and their answers, about the bond of the two members' nodes; nil: the
+	// message says nothing of it. It is not changed once the message is sent.
+	Bond *Bond
 	Body
 }
 

@@ -253,8 +253,8 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	m := &n.members[p.group]
 	m.hears(p.passage)
 	n.world.tracer.ended(p, trace.Delivered)
-	if msg.Kind == rpc.HeartbeatResponse && msg.Bond != (rpc.Bond{}) {
-		n.world.check.BondArrives(&n.Node, int(p.from), &msg.Bond)
+	if msg.Kind == rpc.HeartbeatResponse && msg.Bond != nil {
+		n.world.check.BondArrives(&n.Node, int(p.from), msg.Bond)
 	}
 	n.host.Deliver(g, msg)
 	if n.untaken { // it was not refused either: a step of the group waits

@@ -80,7 +80,7 @@ func (g *Group) RestsOn() memberstate.Set {
 }
 
 // offer returns the bond that a leader's heartbeat to a member offers. The group may bond.
-func (n *Node) offer(g *Group, to memberstate.Seat) rpc.Bond {
+func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 	o := g.offers()
 	if o == nil {
 		o = &officeBonds{term: g.Term}
@@ -93,7 +93,8 @@ func (n *Node) offer(g *Group, to memberstate.Seat) rpc.Bond {
 		o.made = o.made.With(to)
 		n.beats.begin(p, n.now, g.Rules.Timing.Heartbeat)
 	}
-	return p.link.offers(n.beats.number)
+	bond := p.link.offers(n.beats.number)
+	return &bond
 }
 
 // expectAll has a leader not rest before it knows who answers its heartbeats.
@@ -102,20 +103,11 @@ func (o *officeBonds) expectAll(g *Group) {
 	o.present, o.before, o.rings = others, others, 0
 }
 
-// offered is the bond that a message offers; nil if it offers none. It is kept for as long as a step waits.
-func offered(msg *rpc.Message) *rpc.Bond {
-	if msg.Kind != rpc.Heartbeat || msg.Bond.Incarnation == 0 {
-		return nil
-	}
-	b := msg.Bond
-	return &b
-}
-
 // answer returns what the answer to a heartbeat says about the bond that it has offered. The group's
 // machine has taken the heartbeat in.
-func (n *Node) answer(g *Group, to memberstate.Seat, offered *rpc.Bond, m *Message) rpc.Bond {
+func (n *Node) answer(g *Group, to memberstate.Seat, offered *rpc.Bond, m *Message) *rpc.Bond {
 	if n.beats.own == 0 {
-		return rpc.Bond{}
+		return nil
 	}
 	p := n.peerOf(g, to)
 	current := n.meets(p, offered.Session)
@@ -123,7 +115,8 @@ func (n *Node) answer(g *Group, to memberstate.Seat, offered *rpc.Bond, m *Messa
 	if taken {
 		n.follow(g, p)
 	}
-	return p.link.answers(taken)
+	bond := p.link.answers(taken)
+	return &bond
 }
 
 // follow bonds a follower to its leader's node.
@@ -164,8 +157,8 @@ func (n *Node) unbindAll(p *peer) {
 // bondTaken takes in what an answer to a heartbeat says about the bond, before the machine takes the
 // answer in.
 func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
-	b := &msg.Bond
-	if b.Incarnation == 0 || n.beats.own == 0 {
+	b := msg.Bond
+	if b == nil || n.beats.own == 0 {
 		return
 	}
 	p := n.peerOf(g, from)

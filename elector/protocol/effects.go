@@ -78,8 +78,7 @@ func (fx *effects) Reply(m *Message) {
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
 		n.says(g, memberstate.SetOf(seat), m)
 		if m.Kind == rpc.HeartbeatResponse && fx.pending.offered != nil {
-			bond := n.answer(g, seat, fx.pending.offered, m)
-			n.post(g, seat, m, &bond)
+			n.post(g, seat, m, n.answer(g, seat, fx.pending.offered, m))
 		} else {
 			n.post(g, seat, m, nil)
 		}
@@ -96,8 +95,7 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	n.says(g, to, m)
 	for seat := range to.Seats() {
 		if m.Kind == rpc.Heartbeat && n.mayBond(g) {
-			bond := n.offer(g, seat)
-			n.post(g, seat, m, &bond)
+			n.post(g, seat, m, n.offer(g, seat))
 		} else {
 			n.post(g, seat, m, nil)
 		}

@@ -212,13 +212,13 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 // receive does what give does, but is called so often that it does not copy an input first.
 func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if g.busy() != nil {
-		p := waiting{purpose: purpose{from: msg.From, offered: offered(msg)}}
+		p := waiting{purpose: purpose{from: msg.From, offered: msg.Bond}}
 		g.read(from, msg, &p.Input, n.now)
 		n.transientOf(g).add(&p)
 		return
 	}
 	p := n.step
-	p.purpose = purpose{from: msg.From, offered: offered(msg)}
+	p.purpose = purpose{from: msg.From, offered: msg.Bond}
 	g.read(from, msg, &p.Input, n.now)
 	n.begin(g)
 }

@@ -93,11 +93,7 @@ func (n *Node) gather(g *Group, p *peer, m *Message, bond *rpc.Bond) {
 	}
 	q := &p.batch[len(p.batch)-1]
 	g.write(m, q, n.self, p.id)
-	if bond != nil {
-		q.Bond = *bond
-	} else if q.Bond.Incarnation != 0 {
-		q.Bond = rpc.Bond{} // of the message that was there
-	}
+	q.Bond = bond
 	if len(p.batch) >= usualBatch {
 		n.send(p)
 	}

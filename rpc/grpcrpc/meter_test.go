@@ -172,7 +172,7 @@ func TestTheLargestBatchBeatAndHelloAreWithinTheBounds(t *testing.T) {
 	batch := make([]rpc.Message, maxBatch)
 	for i := range batch {
 		batch[i] = rpc.Message{
-			Group: long, Leader: long, Voters: all, Bond: rpc.Bond{Session: session, Count: most, After: all, Epoch: most, Taken: true},
+			Group: long, Leader: long, Voters: all, Bond: &rpc.Bond{Session: session, Count: most, After: all, Epoch: most, Taken: true},
 			Body: rpc.Body{
 				Kind: rpc.VoteResponse, Result: rpc.RejectTakingLeadership, Mark: rpc.Vouched, Promised: true, Round: most,
 				Term: memberstate.Term(all), Asked: memberstate.Term(all),

@@ -28,7 +28,7 @@ func encode(m *rpc.Message) *electorpb.Message {
 		Promised: m.Promised, Round: m.Round, Term: uint64(m.Term), Asked: uint64(m.Asked),
 		LedgerTerm: uint64(m.Ledger.Term), LedgerIndex: m.Ledger.Index,
 		LeaseNanos: int64(m.Lease), RoundTripNanos: int64(m.RoundTrip), Unable: uint64(m.Unable),
-		DetectionMicros: microsUp(m.Detection), Bond: encodeBond(&m.Bond),
+		DetectionMicros: microsUp(m.Detection), Bond: encodeBond(m.Bond),
 	}
 }
 

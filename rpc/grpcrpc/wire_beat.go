@@ -47,17 +47,16 @@ func decodeBeat(w *electorpb.Beat, from, to string) (*rpc.Beat, error) {
 	return b, nil
 }
 
-// encodeBond returns nothing for the zero Bond, because most messages are about no bond.
 func encodeBond(b *rpc.Bond) *electorpb.Bond {
-	if *b == (rpc.Bond{}) {
+	if b == nil {
 		return nil
 	}
 	return &electorpb.Bond{Incarnation: b.Incarnation, Of: b.Of, Count: b.Count, After: b.After, Epoch: b.Epoch, Taken: b.Taken}
 }
 
-func decodeBond(w *electorpb.Bond) rpc.Bond {
-	return rpc.Bond{
-		Session: rpc.Session{Incarnation: w.GetIncarnation(), Of: w.GetOf()},
-		Count:   w.GetCount(), After: w.GetAfter(), Epoch: w.GetEpoch(), Taken: w.GetTaken(),
+func decodeBond(w *electorpb.Bond) *rpc.Bond {
+	if w == nil {
+		return nil
 	}
+	return &rpc.Bond{Session: rpc.Session{Incarnation: w.Incarnation, Of: w.Of}, Count: w.Count, After: w.After, Epoch: w.Epoch, Taken: w.Taken}
 }

@@ -23,6 +23,9 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 		for _, field := range v.Fields() {
 			fillValue(t, field, next)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillValue(t, v.Elem(), next)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range v.Len() {
