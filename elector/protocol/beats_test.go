@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// Of each node the newest beat waits, and no more nodes' than there is room for.
+func TestTheNewestBeatOfEachNodeWaits(t *testing.T) {
+	var in Intake
+	assert.False(t, in.ReceiveBeat(&rpc.Beat{From: "n1"}), "nothing takes part")
+	in.live = 1
+	for i := range maxBeats {
+		assert.True(t, in.ReceiveBeat(&rpc.Beat{From: fmt.Sprint("n", i), Number: 1}))
+	}
+	assert.False(t, in.ReceiveBeat(&rpc.Beat{From: "another"}))
+	assert.True(t, in.ReceiveBeat(&rpc.Beat{From: "n7", Number: 2}))
+	var taken Taken
+	in.Take(&taken)
+	numbers := map[string]uint64{}
+	taken.Drain(func(b *rpc.Beat) { numbers[b.From] = b.Number }, nil, nil)
+	assert.Len(t, numbers, maxBeats)
+	assert.EqualValues(t, 2, numbers["n7"])
+	assert.EqualValues(t, 1, numbers["n8"])
+	in.Take(&taken)
+	assert.Empty(t, taken.beats)
+}
+
+// A beat that this node can make nothing of changes nothing.
+func TestOtherBeatsAreDropped(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	n := d.node
+	n.Exchange(1, 1)
+	n.Start(&d.group)
+	good := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 5}}
+	for _, beat := range []rpc.Beat{
+		{From: "n1", To: "n2", Session: good.Session}, {From: "stranger", To: "n0", Session: good.Session}, {From: "n1", To: "n0"},
+	} {
+		n.Beat(&beat)
+		assert.Zero(t, n.peers.members["n1"].link.peer)
+	}
+	assert.NotContains(t, n.peers.members, "stranger")
+	n.Beat(&good)
+	assert.EqualValues(t, 5, n.peers.members["n1"].link.peer)
+	assert.True(t, n.peers.members["n1"].reply, "the other node does not know this one yet")
+}
