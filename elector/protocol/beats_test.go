@@ -38,7 +38,8 @@ func TestOtherBeatsAreDropped(t *testing.T) {
 	n.Start(&d.group)
 	good := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 5}}
 	for _, beat := range []rpc.Beat{
-		{From: "n1", To: "n2", Session: good.Session}, {From: "stranger", To: "n0", Session: good.Session},
+		{From: "n1", To: "n2", Session: good.Session},
+		{From: "stranger", To: "n0", Session: good.Session},
 		{From: "n1", To: "n0", Session: good.Session, Leavings: []rpc.Leaving{{}}},
 	} {
 		n.Beat(&beat)
