@@ -32,11 +32,6 @@ func (h *edge) Send(to string, batch []rpc.Message) {
 	}
 }
 
-// SendBeat is called only if the transport carries beats.
-func (h *edge) SendBeat(to string, b *rpc.Beat) {
-	h.config.Transport.(rpc.BeatTransport).SendBeat(to, b)
-}
-
 // Save saves in a goroutine of its own, so that the loop need not wait for the disk.
 func (h *edge) Save(batch []memberstate.Record) {
 	host := (*Host)(h)
@@ -72,13 +67,6 @@ func (h *edge) Groups() []*protocol.Group {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.intake.Groups()
-}
-
-// Group is the one of this name; nil if the host has none.
-func (h *edge) Group(name string) *protocol.Group {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.intake.Group(name)
 }
 
 func (h *edge) Drop(why protocol.Drop, n int) { (*Host)(h).drop(why, n) }

@@ -22,17 +22,6 @@ func (h *Host) Receive(batch []rpc.Message) {
 	h.wakeLoop()
 }
 
-// ReceiveBeat takes a beat that the transport delivers.
-func (h *Host) ReceiveBeat(b *rpc.Beat) {
-	h.mu.Lock()
-	kept := h.intake.ReceiveBeat(b)
-	h.mu.Unlock()
-	if !kept {
-		h.drop(protocol.DropQueueFull, 1)
-	}
-	h.wakeLoop()
-}
-
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
 	h.requestOnce(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: node}})

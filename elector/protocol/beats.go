@@ -15,6 +15,7 @@ import (
 
 // beats is what a node remembers of its beats and bonds.
 type beats struct {
+	edge   BeatEdge                 // with own
 	own    uint64                   // this node's incarnation; 0: it exchanges no beats
 	number uint64                   // of the newest beat
 	sent   [keptBeats]time.Duration // when the newest ones were sent
@@ -39,9 +40,9 @@ func (b *beats) know(p *peer) {
 	}
 }
 
-// expect has beats of the nodes of a group's members taken.
-func (b *beats) expect(n *Node, g *Group) {
-	if b.own != 0 {
+// expectBeats has beats of the nodes of a group's members taken.
+func (n *Node) expectBeats(g *Group) {
+	if n.beats.own != 0 {
 		for seat := range g.Rules.All.Without(g.Rules.Self).Seats() {
 			n.peerOf(g, seat)
 		}
@@ -172,7 +173,7 @@ func (n *Node) sendBeats() {
 			p.reply = false
 			b.write.From, b.write.To = n.self, p.id
 			p.link.writes(&b.write, b.number)
-			n.edge.SendBeat(p.id, &b.write)
+			n.beats.edge.SendBeat(p.id, &b.write)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestTheNewestBeatOfEachNodeWaits(t *testing.T) {
 func TestOtherBeatsAreDropped(t *testing.T) {
 	d := newRecorders(t, 3)[0]
 	n := d.node
-	n.Exchange(1, 1)
+	n.Exchange(1, 1, nil) // it sends none here
 	n.Start(&d.group)
 	good := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 5}}
 	for _, beat := range []rpc.Beat{

@@ -56,8 +56,16 @@ const countsPresent = 8
 // has been started, this time included; it must be durable. Nonce is a random number, which tells two
 // processes apart that have one store each, although they should not. A node that is not told so makes no
 // bonds.
-func (n *Node) Exchange(starts uint32, nonce uint16) {
-	n.beats.own = uint64(starts)<<16 | uint64(nonce)
+func (n *Node) Exchange(starts uint32, nonce uint16, edge BeatEdge) {
+	n.beats.own, n.beats.edge = uint64(starts)<<16|uint64(nonce), edge
+}
+
+// BeatEdge is what a node that exchanges beats asks of the process around it.
+type BeatEdge interface {
+	// SendBeat sends a beat to one node. It must not keep it.
+	SendBeat(to string, b *rpc.Beat)
+	// Group is the group of this name; nil if there is none.
+	Group(name string) *Group
 }
 
 // mayBond says whether a group may rely on beats between nodes.
@@ -187,7 +195,7 @@ func (n *Node) present(g *Group, from memberstate.Seat) {
 
 // ended takes in the end of a bond that the other node tells.
 func (n *Node) ended(p *peer, l *rpc.Leaving) {
-	g := n.edge.Group(l.Group)
+	g := n.beats.edge.Group(l.Group)
 	switch {
 	case g == nil || !g.running:
 	case l.Released && g.Bonded() && g.Term == l.Term && n.leaderPeer(g) == p:

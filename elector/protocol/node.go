@@ -37,8 +37,6 @@ type Edge interface {
 	Draw(g *Group, a Alarm) time.Duration
 	// Send sends messages to one node. It must not keep the batch.
 	Send(to string, batch []rpc.Message)
-	// SendBeat sends a beat to one node. It must not keep it. It is called only if Exchange was.
-	SendBeat(to string, b *rpc.Beat)
 	// Save makes records durable, all of them or with an error. The answer is Node.Saved. There
 	// is one such batch at a time.
 	Save(batch []memberstate.Record)
@@ -48,8 +46,6 @@ type Edge interface {
 	AskStalled(within time.Duration) bool
 	// Groups are the node's: all that take part, and maybe others.
 	Groups() []*Group
-	// Group is the one of this name; nil if there is none.
-	Group(name string) *Group
 	Observer
 }
 
@@ -161,7 +157,7 @@ func (n *Node) Next() (time.Duration, bool) {
 // Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
 	g.running = true
-	n.beats.expect(n, g)
+	n.expectBeats(g)
 	if g.Rules.Vouch > 0 {
 		g.abilityOf().heard = n.now // it has until then to say its first word
 	}

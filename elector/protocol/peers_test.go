@@ -38,8 +38,6 @@ func (c *counting) AskStalled(time.Duration) bool                        { retur
 func (c *counting) Obey(*Rules)                                {}
 func (c *counting) Ended(error)                                {}
 func (c *counting) Groups() []*Group                           { return nil }
-func (c *counting) Group(string) *Group                        { return nil }
-func (c *counting) SendBeat(string, *rpc.Beat)                 {}
 func (c *counting) Failed(*Group, error)                       {}
 func (c *counting) LeadFailed(*Group, memberstate.Term, error) {}
 

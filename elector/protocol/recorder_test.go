@@ -106,10 +106,6 @@ func (d *recorder) Obey(*Rules) {}
 
 func (d *recorder) Groups() []*Group { return []*Group{&d.group} }
 
-func (d *recorder) Group(string) *Group { return &d.group }
-
-func (d *recorder) SendBeat(string, *rpc.Beat) {}
-
 func (d *recorder) Ended(err error) {
 	d.ended = err
 	d.write("ended: %v", err)

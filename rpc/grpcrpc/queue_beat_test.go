@@ -4,7 +4,6 @@ package grpcrpc
 
 import (
 	"context"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,17 +58,5 @@ func TestAForgottenBeatIsCountedAndNotSent(t *testing.T) {
 // As for messages: a sender that wakes earlier finds nothing, and sleeps until the next one.
 func TestABeatWakesTheSenderOnceItIsQueued(t *testing.T) {
 	q := newQueue()
-	q.mu.Lock() // no beat can be queued now
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		q.putBeat(new(rpc.Beat))
-	}()
-	for range 1000 { // it has time to
-		runtime.Gosched()
-	}
-	assert.Empty(t, q.wake, "too early")
-	q.mu.Unlock()
-	<-over
-	assert.Len(t, q.wake, 1)
+	wakesWhenQueued(t, q, func() { q.putBeat(new(rpc.Beat)) })
 }

@@ -155,11 +155,17 @@ func BenchmarkQueue(b *testing.B) {
 // and sleeps until the next message.
 func TestAMessageWakesTheSenderOnceItIsQueued(t *testing.T) {
 	q := newQueue()
-	q.mu.Lock() // no message can be queued now
+	wakesWhenQueued(t, q, func() { q.put([]rpc.Message{vote(1)}) })
+}
+
+// wakesWhenQueued checks that put does not wake the sender before it has queued something.
+func wakesWhenQueued(t *testing.T, q *queue, put func()) {
+	t.Helper()
+	q.mu.Lock() // nothing can be queued now
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		q.put([]rpc.Message{vote(1)})
+		put()
 	}()
 	for range 1000 { // it has time to
 		runtime.Gosched()

@@ -176,8 +176,6 @@ func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledg
 // Groups returns the only group.
 func (m *member) AskStalled(time.Duration) bool { return false }
 func (m *member) Groups() []*protocol.Group     { return []*protocol.Group{&m.group} }
-func (m *member) Group(string) *protocol.Group  { return &m.group }
-func (m *member) SendBeat(string, *rpc.Beat)    {} // the node was not told to beat
 
 // Show reports the leader that this member knows.
 func (m *member) Show(v protocol.View) {
