@@ -21,19 +21,26 @@ func sound(m *mem.Store) Subject {
 	return Subject{Store: counted, Step: m.Step, Statements: n, Far: func() Far { return blocking(m) }}
 }
 
-// Each fault of a store is found by the test that looks for it.
+// Each fault of a store is found by the test that looks for it. A test that draws its calls finds
+// a fault in most of its runs, not in each of them: it has a few.
 func TestFaultyStoresAreRejected(t *testing.T) {
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := new(mem.Store)
-			subject := sound(m)
-			f.build(m, &subject)
-			r := &recorder{TB: t}
-			r.run(f.found, subject)
-			if !r.Failed() {
-				t.Errorf("the test %q passes", f.found)
+			const runs = 20
+			for range runs {
+				m := new(mem.Store)
+				subject := sound(m)
+				f.build(m, &subject)
+				r := &recorder{TB: t}
+				if r.run(f.found, subject); r.Failed() {
+					return
+				}
+				if f.found != history {
+					break
+				}
 			}
+			t.Errorf("the test %q passes", f.found)
 		})
 	}
 }
