@@ -174,39 +174,41 @@ func (s *Store) lives(ctx context.Context, keys []string) (map[string]Entry, err
 }
 
 // Acquire implements [lease.Store].
-func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
+func (s *Store) Acquire(ctx context.Context, c lease.Claim) (won bool, err error) {
 	for range maxTries {
-		won, again, err := s.claim(ctx, c)
-		if !again || err != nil {
-			return won, err
+		if won, err = s.claim(ctx, c); !errors.Is(err, errContended) {
+			break
 		}
 	}
-	return false, errContended
+	return won, err
 }
 
-// claim makes one attempt; again says that the record has changed meanwhile.
-func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err error) {
+// claim makes one attempt. Its error is errContended if the record has changed meanwhile.
+func (s *Store) claim(ctx context.Context, c lease.Claim) (won bool, err error) {
 	records, err := s.records(ctx, c.Name)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	r := records[c.Name]
 	var alive map[string]Entry
 	if r.Life != "" && !c.Watched {
 		if alive, err = s.kv.Get(ctx, []string{r.Life}); err != nil {
-			return false, false, err
+			return false, err
 		}
 	}
 	next, won := r.Acquire(c, now(alive[r.Life].Left))
 	if !won {
-		return false, false, nil
+		return false, nil
 	}
 	r.Life = s.life(c.Name, c.Holder, next)
 	if err := s.kv.Live(ctx, map[string]time.Duration{r.Life: c.TTL}); err != nil {
-		return false, false, err
+		return false, err
 	}
 	won, err = s.swap(ctx, c.Name, r, next)
-	return won, !won, err
+	if err == nil && !won {
+		err = errContended
+	}
+	return won, err
 }
 
 // Renew implements [lease.Store]. It takes three round trips for all leases, or for each batch

@@ -24,12 +24,14 @@ type memory struct {
 	calls  []string
 }
 
-func (m *memory) begin(method string) error {
+func (m *memory) begin(ctx context.Context, method string) error {
 	m.calls = append(m.calls, method)
 	if m.before != nil {
-		return m.before(method)
+		if err := m.before(method); err != nil {
+			return err
+		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 func (m *memory) get(key string) (value string, ok bool) {
@@ -40,8 +42,8 @@ func (m *memory) get(key string) (value string, ok bool) {
 	return value, ok
 }
 
-func (m *memory) Get(_ context.Context, keys []string) (map[string]kv.Entry, error) {
-	if err := m.begin("Get"); err != nil {
+func (m *memory) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error) {
+	if err := m.begin(ctx, "Get"); err != nil {
 		return nil, err
 	}
 	found := map[string]kv.Entry{}
@@ -57,8 +59,8 @@ func (m *memory) Get(_ context.Context, keys []string) (map[string]kv.Entry, err
 	return found, nil
 }
 
-func (m *memory) Swap(_ context.Context, changes []kv.Change) ([]bool, error) {
-	if err := m.begin("Swap"); err != nil {
+func (m *memory) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
+	if err := m.begin(ctx, "Swap"); err != nil {
 		return nil, err
 	}
 	done := make([]bool, len(changes))
@@ -71,8 +73,8 @@ func (m *memory) Swap(_ context.Context, changes []kv.Change) ([]bool, error) {
 	return done, nil
 }
 
-func (m *memory) Live(_ context.Context, keys map[string]time.Duration) error {
-	if err := m.begin("Live"); err != nil {
+func (m *memory) Live(ctx context.Context, keys map[string]time.Duration) error {
+	if err := m.begin(ctx, "Live"); err != nil {
 		return err
 	}
 	for key, ttl := range keys {
@@ -81,8 +83,8 @@ func (m *memory) Live(_ context.Context, keys map[string]time.Duration) error {
 	return nil
 }
 
-func (m *memory) Keys(_ context.Context, prefix string) (keys []string, err error) {
-	if err := m.begin("Keys"); err != nil {
+func (m *memory) Keys(ctx context.Context, prefix string) (keys []string, err error) {
+	if err := m.begin(ctx, "Keys"); err != nil {
 		return nil, err
 	}
 	for key := range m.values {
@@ -221,47 +223,49 @@ func TestAMalformedRecordIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "KV is nil")
 }
 
-// If any call of a step fails, the step returns its error, and has won and kept nothing.
+// If any call of a step fails, here because the step's context has ended, the step returns its error, makes no other
+// call, and has won and kept nothing.
 func TestAFailureOfAnyCallIsTheErrorOfTheStep(t *testing.T) {
-	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		calls int
-		step  func(s *kv.Store, held lease.Held) error
+		step  func(ctx context.Context, s *kv.Store, held lease.Held) error
 	}{
-		"read": {2, func(s *kv.Store, _ lease.Held) error {
-			found, err := s.Read(t.Context(), []string{"g"})
+		"read": {2, func(ctx context.Context, s *kv.Store, _ lease.Held) error {
+			found, err := s.Read(ctx, []string{"g"})
 			assert.Empty(t, found)
 			return err
 		}},
-		"acquire": {4, func(s *kv.Store, _ lease.Held) error {
-			won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
+		"acquire": {4, func(ctx context.Context, s *kv.Store, _ lease.Held) error {
+			won, err := s.Acquire(ctx, lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
 			assert.False(t, won)
 			return err
 		}},
-		"renew": {3, func(s *kv.Store, held lease.Held) error {
-			kept, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
+		"renew": {3, func(ctx context.Context, s *kv.Store, held lease.Held) error {
+			kept, err := s.Renew(ctx, "a#1", []lease.Held{held})
 			assert.Empty(t, kept)
 			return err
 		}},
-		"release": {2, func(s *kv.Store, held lease.Held) error { return s.Release(t.Context(), "a#1", held) }},
-		"force":   {2, func(s *kv.Store, _ lease.Held) error { return s.Force(t.Context(), "g", "b") }},
-		"names": {1, func(s *kv.Store, _ lease.Held) error {
-			_, err := s.Names(t.Context())
+		"release": {2, func(ctx context.Context, s *kv.Store, held lease.Held) error { return s.Release(ctx, "a#1", held) }},
+		"force":   {2, func(ctx context.Context, s *kv.Store, _ lease.Held) error { return s.Force(ctx, "g", "b") }},
+		"names": {1, func(ctx context.Context, s *kv.Store, _ lease.Held) error {
+			_, err := s.Names(ctx)
 			return err
 		}},
 	} {
-		for fails := range c.calls {
+		for answered := range c.calls {
 			m, s := open(t)
 			held := take(t, s, "g")
+			ctx, end := context.WithCancel(t.Context())
 			calls := 0
 			m.before = func(string) error {
-				if calls++; calls == fails+1 {
-					return broken
+				if calls++; calls > answered {
+					end()
 				}
 				return nil
 			}
-			require.ErrorIs(t, c.step(s, held), broken, "%s: call %d", name, fails)
-			assert.Equal(t, fails+1, calls, "%s goes on", name)
+			require.ErrorIs(t, c.step(ctx, s, held), context.Canceled, "%s: call %d", name, answered)
+			assert.Equal(t, answered+1, calls, "%s goes on", name)
+			end()
 		}
 	}
 }
@@ -308,7 +312,8 @@ func TestClaimsAndRenewalsOfARecordThatChangesAllTheTimeFail(t *testing.T) {
 	assert.Equal(t, 200, renewals)
 }
 
-// Methods make no call for an empty list, but an ended context is an error.
+// Methods make no call for an empty list, but an ended context is an error. They change nothing for leases that are not
+// held.
 func TestNoCallIsMadeForNoLeases(t *testing.T) {
 	m, s := open(t)
 	ended, cancel := context.WithCancel(t.Context())
@@ -324,6 +329,10 @@ func TestNoCallIsMadeForNoLeases(t *testing.T) {
 	assert.Empty(t, m.calls)
 	require.NoError(t, s.Release(t.Context(), "a#1", lease.Held{Name: "never there", Term: 1}))
 	assert.Equal(t, []string{"Get"}, m.calls)
+	kept, err = s.Renew(t.Context(), "a#1", []lease.Held{{Name: "never there", Term: 1}})
+	require.NoError(t, err)
+	assert.Empty(t, kept)
+	assert.Equal(t, []string{"Get", "Get"}, m.calls)
 	assert.Empty(t, m.values)
 }
 
@@ -336,4 +345,49 @@ func TestAReleasedLeaseHasNoTimeLeft(t *testing.T) {
 	assert.True(t, r.Released)
 	assert.Zero(t, r.Left)
 	assert.Equal(t, []string{"Get"}, m.calls)
+}
+
+// A candidate that renews a lease that it has lost does not prolong the sign of life of the new holder.
+func TestARenewalKeepsNoOtherHolderAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := open(t)
+		take(t, s, "lost")
+		won, err := s.Acquire(t.Context(), lease.Claim{Name: "held", Holder: "b#1", TTL: ttl})
+		require.NoError(t, err)
+		require.True(t, won)
+		<-time.After(ttl / 2)
+		kept, err := s.Renew(t.Context(), "b#1", []lease.Held{{Name: "lost", Term: 1}, {Name: "held", Term: 1}})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"held"}, kept)
+		assert.Equal(t, ttl/2, record(t, s, "lost").Left)
+		assert.Equal(t, ttl, record(t, s, "held").Left)
+	})
+}
+
+// Candidates of several versions share the records, so their form must not change.
+func TestTheFormOfARecordStaysAsItIs(t *testing.T) {
+	m, s := open(t)
+	held := take(t, s, "g")
+	assert.JSONEq(t, `{"term":1,"holder":"a#1","heir":"","renewals":0,"ttl_us":1000000,"until_us":1,"life":"p/life/1/1/g/a#1"}`, m.values["p/record/g"])
+	require.NoError(t, s.Force(t.Context(), "g", "b"))
+	require.NoError(t, s.Release(t.Context(), "a#1", held))
+	assert.JSONEq(t, `{"term":2,"holder":"","heir":"b","renewals":0,"ttl_us":1000000,"until_us":0,"life":"p/life/1/1/g/a#1"}`, m.values["p/record/g"])
+}
+
+// A claim needs the sign of life of the last holder only if there was one, and the claim asks the database whether it is
+// alive.
+func TestOnlyAClaimThatUsesTheClockReadsASignOfLife(t *testing.T) {
+	m, s := open(t)
+	take(t, s, "g")
+	assert.Equal(t, []string{"Get", "Live", "Swap"}, m.calls)
+	m.calls = nil
+	won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "b#1", TTL: ttl, Term: 1, Watched: true})
+	require.NoError(t, err)
+	assert.True(t, won)
+	assert.Equal(t, []string{"Get", "Live", "Swap"}, m.calls)
+	m.calls = nil
+	won, err = s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "c#1", TTL: ttl, Term: 2})
+	require.NoError(t, err)
+	assert.False(t, won)
+	assert.Equal(t, []string{"Get", "Get"}, m.calls)
 }

@@ -50,6 +50,18 @@ func TestTheClockIsSteppedBesideOtherCalls(t *testing.T) {
 	calls.Wait()
 }
 
+// Candidates are woken while others begin and end to listen, which the race detector checks.
+func TestListenersComeAndGoBesideWakes(t *testing.T) {
+	s, calls := new(mem.Store), sync.WaitGroup{}
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 2 {
+		calls.Go(func() { assert.ErrorIs(t, s.Listen(ctx, func(string) {}), context.Canceled) })
+		calls.Go(func() { assert.NoError(t, s.Wake(ctx, "g")) })
+	}
+	cancel()
+	calls.Wait()
+}
+
 // A method whose context has ended does nothing, and leaves nothing locked.
 func TestAnEndedContextStopsEveryMethod(t *testing.T) {
 	s := new(mem.Store)

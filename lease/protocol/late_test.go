@@ -230,3 +230,58 @@ func TestATurnThatIsNotWantedIsPassedOn(t *testing.T) {
 		}
 	}
 }
+
+// threeReleased is a keeper that may make one Wake at a time, and has released three leases: two at once, and the third
+// half a poll later. The Wake of the first one is under way.
+func threeReleased(t *testing.T) (d *desk, k *Keeper, at time.Duration, first Call) {
+	t.Helper()
+	d, k, timing := newDesk(t)
+	k.rules.Limits.Calls[Wake] = 1
+	for _, name := range []string{"h", "i"} {
+		k.Step(at, Enter{Name: name}, d)
+	}
+	for range 3 {
+		var claim Call
+		at, claim = d.asks(t, k, at, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	}
+	for _, name := range []string{"g", "h", "i"} {
+		if name == "i" {
+			at += timing.Poll / 2
+		}
+		k.Step(at, Resign{Name: name}, d)
+		k.Step(at, Returned{Name: name}, d)
+		last := d.calls[len(d.calls)-1]
+		require.Equal(t, Release, last.Kind)
+		k.Step(at, &Answer{Number: last.Number}, d)
+		if name == "g" {
+			first = d.calls[len(d.calls)-1]
+			require.Equal(t, []string{"g"}, first.Names)
+		}
+	}
+	require.Equal(t, 1, d.called(Wake))
+	return d, k, at, first
+}
+
+// Of calls that wait for the same place, each waits as long as it may itself: one that is given up takes no other with it.
+func TestACallThatIsGivenUpTakesNoOtherWithIt(t *testing.T) {
+	d, k, at, first := threeReleased(t)
+	at += k.rules.Timing.Poll / 2
+	k.Step(at, Tick{}, d)
+	assert.Equal(t, []Note{{Topic: Fails, Kind: Wake, Name: "h", Term: 1, Count: 1, Err: errBusy}}, d.told)
+	assert.Equal(t, []int{1, 0, 1}, []int{k.sessions[0].pending, k.sessions[1].pending, k.sessions[2].pending})
+	k.Step(at, &Answer{Number: first.Number}, d)
+	require.Equal(t, 2, d.called(Wake))
+	assert.Equal(t, []string{"i"}, d.calls[len(d.calls)-1].Names)
+}
+
+// An answer makes room for as many calls as the limit says, in the order in which they wait.
+func TestAnAnswerMakesRoomForOneCall(t *testing.T) {
+	d, k, at, wake := threeReleased(t)
+	for i, next := range []string{"h", "i"} {
+		k.Step(at, &Answer{Number: wake.Number}, d)
+		require.Equal(t, i+2, d.called(Wake))
+		wake = d.calls[len(d.calls)-1]
+		assert.Equal(t, []string{next}, wake.Names)
+	}
+}

@@ -134,3 +134,14 @@ func TestALapsedLeaseIsLeft(t *testing.T) {
 	assert.Equal(t, leaving, k.sessions[0].phase)
 	assert.Equal(t, memberstate.Candidate, k.sessions[0].view.Role)
 }
+
+// A lease that is released during a look may have been read before, so another look follows soon.
+func TestALeaseThatIsWokenDuringALookIsReadAgainSoon(t *testing.T) {
+	d, k, timing := newDesk(t)
+	at, look := d.asks(t, k, 0, Read)
+	k.Step(at, Woken{Name: "g"}, d)
+	led := Record{Name: "g", Term: 1, Holder: "b#1", TTL: timing.TTL, Left: timing.TTL}
+	k.Step(at, &Answer{Number: look.Number, Records: []Record{led}}, d)
+	again, _ := d.asks(t, k, at, Read)
+	assert.Less(t, again-at, timing.Poll/4, "that was the next poll")
+}

@@ -20,12 +20,8 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 		return kept, err
 	}
 	some := n > 0
-	given, err := tenures(holder, held)
+	still, err := names(ctx, s.db, &s.still, tenures(holder, held))
 	if err != nil {
-		return nil, err
-	}
-	still, err := names(ctx, s.db, &s.still, given)
-	if err != nil || len(still) == 0 {
 		return nil, err
 	}
 	held = those(held, still)
@@ -43,10 +39,7 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 // renewOnce sends the statement. It returns how many leases were kept, and their names if the
 // dialect is returning or all were kept.
 func (s *Store) renewOnce(ctx context.Context, holder string, held []lease.Held) (kept []string, n int, err error) {
-	given, err := tenures(holder, held)
-	if err != nil {
-		return nil, 0, err
-	}
+	given := tenures(holder, held)
 	if s.dialect.returning {
 		kept, err = names(ctx, s.db, &s.renew, given)
 		return kept, len(kept), err
@@ -76,7 +69,7 @@ func (s *Store) renewApart(ctx context.Context, holder string, held []lease.Held
 }
 
 // tenures returns the arguments of a statement about a holder's leases.
-func tenures(holder string, held []lease.Held) (arguments, error) {
+func tenures(holder string, held []lease.Held) arguments {
 	type tenure struct {
 		Name string `json:"name"`
 		Term int64  `json:"term"`
@@ -85,8 +78,8 @@ func tenures(holder string, held []lease.Held) (arguments, error) {
 	for i, h := range held {
 		all[i] = tenure{h.Name, int64(h.Term)}
 	}
-	list, err := json.Marshal(all)
-	return arguments{"holder": holder, "held": string(list)}, err
+	list, _ := json.Marshal(all) // texts and numbers cannot fail
+	return arguments{"holder": holder, "held": string(list)}
 }
 
 // those returns the leases with some names, namesWithout the names of the others.

@@ -88,22 +88,21 @@ func (s *Store) Read(ctx context.Context, names []string) (found []lease.Record,
 	if len(names) == 0 {
 		return nil, nil
 	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
+	list, _ := json.Marshal(names) // texts cannot fail
 	err = query(ctx, s.db, &s.read, arguments{"names": string(list)}, func(rows *sql.Rows) error {
-		var r lease.Record
+		var name, holder, heir string
 		var term, renewals, ttl, until, left int64
-		if err := rows.Scan(&r.Name, &term, &r.Holder, &r.Heir, &renewals, &ttl, &until, &left); err != nil {
+		if err := rows.Scan(&name, &term, &holder, &heir, &renewals, &ttl, &until, &left); err != nil {
 			return err
 		}
-		r.Term, r.Renewals = memberstate.Term(term), uint64(renewals)
-		r.TTL, r.Left, r.Released = microseconds(ttl), microseconds(left), until == 0
-		if r.Released {
-			r.Left = 0
+		released := until == 0
+		if released {
+			left = 0
 		}
-		found = append(found, r)
+		found = append(found, lease.Record{
+			Name: name, Term: memberstate.Term(term), Holder: holder, Heir: heir, Renewals: uint64(renewals),
+			TTL: microseconds(ttl), Left: microseconds(left), Released: released,
+		})
 		return nil
 	})
 	return found, err

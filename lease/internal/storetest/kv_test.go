@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -61,23 +62,114 @@ func dialEtcd(t testing.TB, address string) *clientv3.Client {
 	return client
 }
 
-// A call that etcd has not answered must not be taken for a refused one: a holder would believe
-// that its lease was taken away.
+// A call that etcd has not answered must not be taken for a refused one: a holder would believe that its lease was
+// taken away. So the failure of any call is the error of the method, and no other call follows.
 func TestACallThatEtcdDoesNotAnswerFails(t *testing.T) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop()})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	store := etcdkv.New(client, "released/")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = store.Get(ended, []string{"key"})
-	require.ErrorIs(t, err, context.Canceled)
-	for changes := 1; changes <= 2; changes++ {
-		done, err := store.Swap(ended, make([]kv.Change, changes))
-		require.ErrorIs(t, err, context.Canceled)
-		assert.Empty(t, done)
+	for name, c := range map[string]struct {
+		calls  int
+		method func(ctx context.Context, k *etcdkv.KV) (results int, err error)
+	}{
+		"get": {2, func(ctx context.Context, k *etcdkv.KV) (int, error) {
+			found, err := k.Get(ctx, make([]string, 129)) // one more than etcd takes at once
+			return len(found), err
+		}},
+		"swap one": {1, func(ctx context.Context, k *etcdkv.KV) (int, error) {
+			done, err := k.Swap(ctx, make([]kv.Change, 1))
+			return len(done), err
+		}},
+		"swap two": {3, func(ctx context.Context, k *etcdkv.KV) (int, error) {
+			done, err := k.Swap(ctx, make([]kv.Change, 2)) // together, and then one by one
+			return len(done), err
+		}},
+		"live": {4, func(ctx context.Context, k *etcdkv.KV) (int, error) {
+			return 0, k.Live(ctx, map[string]time.Duration{"key": time.Second, "other": time.Minute})
+		}},
+		"keys": {1, func(ctx context.Context, k *etcdkv.KV) (int, error) {
+			found, err := k.Keys(ctx, "prefix")
+			return len(found), err
+		}},
+		"wake": {1, func(ctx context.Context, k *etcdkv.KV) (int, error) { return 0, k.Wake(ctx, "g") }},
+	} {
+		for answered := range c.calls + 1 {
+			ctx, end := context.WithCancel(t.Context())
+			calls := 0
+			client := clientv3.NewCtxClient(t.Context())
+			mute := muteEtcd{begin: func(ctx context.Context) error {
+				if calls++; calls > answered {
+					end()
+				}
+				return ctx.Err()
+			}}
+			client.KV, client.Lease = mute, mute
+			results, err := c.method(ctx, etcdkv.New(client, "released/"))
+			if answered == c.calls {
+				require.NoError(t, err, name)
+			} else {
+				require.ErrorIs(t, err, context.Canceled, "%s: call %d", name, answered)
+				assert.Zero(t, results, "%s: call %d", name, answered)
+			}
+			assert.Equal(t, min(answered+1, c.calls), calls, "%s: calls", name)
+			end()
+		}
 	}
-	require.ErrorIs(t, store.Live(ended, map[string]time.Duration{"key": time.Second}), context.Canceled)
+}
+
+// muteEtcd replaces an etcd: it has no keys and refuses all changes. begin is called with the context of every call.
+type muteEtcd struct {
+	clientv3.KV
+	clientv3.Lease
+	begin func(context.Context) error
+}
+
+func (m muteEtcd) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	return new(clientv3.GetResponse), m.begin(ctx)
+}
+
+func (m muteEtcd) Put(ctx context.Context, _, _ string, _ ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	return new(clientv3.PutResponse), m.begin(ctx)
+}
+
+func (m muteEtcd) Grant(ctx context.Context, _ int64) (*clientv3.LeaseGrantResponse, error) {
+	return new(clientv3.LeaseGrantResponse), m.begin(ctx)
+}
+
+func (m muteEtcd) Txn(ctx context.Context) clientv3.Txn {
+	return muteTxn{begin: func() error { return m.begin(ctx) }}
+}
+
+type muteTxn struct {
+	clientv3.Txn
+	begin func() error
+}
+
+func (m muteTxn) If(...clientv3.Cmp) clientv3.Txn  { return m }
+func (m muteTxn) Then(...clientv3.Op) clientv3.Txn { return m }
+
+func (m muteTxn) Commit() (*clientv3.TxnResponse, error) { return new(clientv3.TxnResponse), m.begin() }
+
+// A watch that etcd cancels ends Listen with the reason, which the keeper logs. It leaves no watch behind.
+func TestAWatchThatEtcdCancelsEndsListen(t *testing.T) {
+	client := clientv3.NewCtxClient(t.Context())
+	watching := context.Context(nil)
+	client.Watcher = cancelling{begin: func(ctx context.Context) { watching = ctx }}
+	err := etcdkv.New(client, "released/").Listen(t.Context(), func(string) {})
+	require.ErrorIs(t, err, rpctypes.ErrCompacted)
+	assert.ErrorIs(t, watching.Err(), context.Canceled)
+}
+
+// cancelling replaces an etcd that cancels every watch.
+type cancelling struct {
+	clientv3.Watcher
+	begin func(context.Context)
+}
+
+func (c cancelling) Watch(ctx context.Context, _ string, _ ...clientv3.OpOption) clientv3.WatchChan {
+	c.begin(ctx)
+	answers := make(chan clientv3.WatchResponse, 2)
+	answers <- clientv3.WatchResponse{Created: true}
+	answers <- clientv3.WatchResponse{Canceled: true, CompactRevision: 1}
+	close(answers)
+	return answers
 }
 
 // Of many changes exactly those are made whose conditions hold, and each answer is that of its
@@ -104,6 +196,7 @@ func TestEachOfManyChangesIsMadeOrNot(t *testing.T) {
 			values := map[string]string{}
 			for key, e := range found {
 				values[key[len(prefix):]] = string(e.Value)
+				assert.LessOrEqual(t, e.Left, time.Duration(0), "a key that was swapped expires")
 			}
 			require.Equal(t, map[string]string{"a": "a2", "b": "b1", "c": "c2"}, values)
 			done, err = k.Swap(t.Context(), []kv.Change{change("b", "b0", "b2")})

@@ -105,10 +105,7 @@ func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	}
 	done := make([]bool, len(changes))
 	for i, a := range answers {
-		n, err := a.Int()
-		if err != nil {
-			return nil, err
-		}
+		n, _ := a.Int() // its error would be that of the pipeline
 		done[i] = n == 1
 	}
 	return done, nil
@@ -134,12 +131,12 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 // Keys implements [kv.KV]. In a cluster every master has some of the keys.
 func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 	var mu sync.Mutex
-	found := map[string]bool{} // a scan may find a key twice
+	found := map[string]struct{}{} // a scan may find a key twice
 	err := k.each(ctx, func(ctx context.Context, node *redis.Client) error {
 		keys := node.Scan(ctx, 0, literally.Replace(prefix)+"*", 1000).Iterator()
 		for keys.Next(ctx) {
 			mu.Lock()
-			found[keys.Val()] = true
+			found[keys.Val()] = struct{}{}
 			mu.Unlock()
 		}
 		return keys.Err()

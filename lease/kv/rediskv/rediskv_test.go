@@ -2,6 +2,7 @@ package rediskv_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"testing"
 	"time"
@@ -30,6 +31,37 @@ func (l *lasting) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPi
 			}
 		}
 		return nil
+	}
+}
+
+// An error of one command is an error, although that of the first one only says that there is no such key.
+func TestAKeyThatRedisRefusesIsNotMissing(t *testing.T) {
+	for command, refuse := range map[string]func(all []redis.Cmder){
+		"GET":  func(all []redis.Cmder) { all[2].SetErr(refusal("NOPERM")) },
+		"PTTL": func(all []redis.Cmder) { all[3].SetErr(refusal("NOPERM")) },
+	} {
+		client := redis.NewClient(&redis.Options{})
+		t.Cleanup(func() { _ = client.Close() })
+		client.AddHook(&refusing{refuse: refuse})
+		found, err := rediskv.New(client, "released").Get(t.Context(), []string{"missing", "refused"})
+		if !errors.Is(err, refusal("NOPERM")) || len(found) != 0 {
+			t.Errorf("%s: %v, error %v", command, found, err)
+		}
+	}
+}
+
+// refusing replaces Redis: the first key is missing, and a command for the second one is refused.
+type refusing struct {
+	server
+
+	refuse func([]redis.Cmder)
+}
+
+func (r *refusing) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, all []redis.Cmder) error {
+		all[0].SetErr(redis.Nil)
+		r.refuse(all)
+		return redis.Nil
 	}
 }
 

@@ -22,7 +22,7 @@ const DefaultChannel = "hustings_lease"
 type Waker struct {
 	config  *pgx.ConnConfig
 	channel string
-	ear     atomic.Pointer[ear] // nil: no Listen runs
+	ear     atomic.Pointer[ear] // of the last Listen; nil: there was none
 }
 
 var _ lease.Waker = (*Waker)(nil)
@@ -90,7 +90,6 @@ func (w *Waker) Listen(ctx context.Context, woken func(name string)) error {
 		e := &ear{conn, make(chan request), make(chan struct{})}
 		w.ear.Store(e)
 		defer close(e.ended)
-		defer w.ear.CompareAndSwap(e, nil)
 		for {
 			r, err := e.listen(ctx, woken)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -27,6 +28,8 @@ type server struct {
 	ended    chan struct{} // receives the end of each session
 	listened chan struct{} // closed when a client listens
 	holds    chan struct{} // nil, or no wake-up is answered until it is closed
+	deaf     bool          // it does not answer LISTEN
+	refuses  bool          // it refuses all wake-ups
 }
 
 func (s *server) dial(context.Context, string, string) (net.Conn, error) {
@@ -56,6 +59,9 @@ func (s *server) serve(conn net.Conn) {
 		switch m := m.(type) {
 		case *pgproto3.Query: // LISTEN
 			close(s.listened)
+			if s.deaf {
+				continue
+			}
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("LISTEN")})
 			b.Send(ready)
 		case *pgproto3.Parse:
@@ -64,6 +70,10 @@ func (s *server) serve(conn net.Conn) {
 			s.note(func() { s.woken = append(s.woken, string(m.Parameters[0])+" "+string(m.Parameters[1])) })
 			if s.holds != nil {
 				<-s.holds
+			}
+			if s.refuses {
+				b.Send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "42501", Message: "permission denied"})
+				continue
 			}
 			b.Send(&pgproto3.BindComplete{})
 		case *pgproto3.Describe:
@@ -163,6 +173,107 @@ func TestWithoutAListenerAWakeOpensAConnection(t *testing.T) {
 	woken, sessions := s.saw()
 	assert.Equal(t, []string{"c 0", "c 1"}, woken)
 	assert.Equal(t, 2, sessions)
+}
+
+// The end of the connection is the error of Listen, and later wake-ups open connections of their own.
+func TestAListenerWhoseConnectionIsLostEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		_, ended, end := listen(t, w)
+		defer end()
+		synctest.Wait()
+		require.NoError(t, s.sessions[0].Close())
+		synctest.Wait()
+		require.Len(t, ended, 1)
+		require.Error(t, <-ended)
+		require.NoError(t, w.Wake(t.Context(), "g"))
+		woken, sessions := s.saw()
+		assert.Equal(t, []string{"c g"}, woken)
+		assert.Equal(t, 2, sessions)
+	})
+}
+
+// A LISTEN that is not answered ends with its context, and leaves no connection behind.
+func TestAListenThatIsNotAnsweredEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		s.deaf = true
+		_, ended, end := listen(t, w)
+		synctest.Wait()
+		require.Empty(t, ended)
+		end()
+		<-time.After(time.Minute)
+		require.Len(t, ended, 1)
+		require.ErrorIs(t, <-ended, context.Canceled)
+		assert.Len(t, s.ended, 1)
+	})
+}
+
+// A wake-up that is not answered ends with its context: over a connection of its own, over that of a listener, and while
+// it waits for that one.
+func TestAWakeThatIsNotAnsweredEndsWithItsContext(t *testing.T) {
+	for _, c := range []struct{ listens, waits bool }{{false, false}, {true, false}, {true, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			s, w := open(t)
+			s.holds = make(chan struct{})
+			end := func() {}
+			if c.listens {
+				_, _, end = listen(t, w)
+			}
+			synctest.Wait()
+			first := make(chan error, 1)
+			if c.waits {
+				go func() { first <- w.Wake(t.Context(), "first") }()
+				synctest.Wait()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			require.ErrorIs(t, w.Wake(ctx, "g"), context.DeadlineExceeded)
+			assert.Equal(t, time.Second, time.Since(began))
+			close(s.holds)
+			if c.waits {
+				require.NoError(t, <-first)
+			}
+			end()
+			<-time.After(time.Minute) // in which the driver closes its connections
+		})
+	}
+}
+
+// A server that cannot be reached, or refuses a wake-up, is the error of the call.
+func TestAWakeThatFailsSaysWhy(t *testing.T) {
+	s, w := open(t)
+	s.refuses = true
+	require.ErrorContains(t, w.Wake(t.Context(), "g"), "permission denied")
+	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
+	require.NoError(t, err)
+	config.LookupFunc = func(ctx context.Context, _ string) ([]string, error) { return nil, ctx.Err() }
+	away, err := pgxwake.New(config, "c")
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, away.Wake(ended, "g"), context.Canceled)
+	require.ErrorContains(t, away.Wake(ended, "g"), "pgxwake: ")
+	require.ErrorIs(t, away.Listen(ended, func(string) {}), context.Canceled)
+}
+
+func TestTheChannelHasADefault(t *testing.T) {
+	s, w := open(t)
+	require.NotNil(t, w)
+	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
+	require.NoError(t, err)
+	config.DialFunc = s.dial
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"h"}, nil }
+	w, err = pgxwake.New(config, "")
+	require.NoError(t, err)
+	require.NoError(t, w.Wake(t.Context(), "g"))
+	<-s.ended
+	woken, _ := s.saw()
+	assert.Equal(t, []string{pgxwake.DefaultChannel + " g"}, woken)
+	w, err = pgxwake.New(nil, "c")
+	require.ErrorContains(t, err, "the configuration is nil")
+	assert.Nil(t, w)
 }
 
 // Wake-ups that wait for a listener when its Listen ends are sent over connections of their own. A
