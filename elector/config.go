@@ -31,6 +31,10 @@ type HostConfig struct {
 	// every group that it names. If it does not return within a detection time, no member of this node
 	// is able to lead. It must not ask by a request through a group. Nil if there is no such function.
 	Stalled func(ctx context.Context) []string
+	// NoNodeBeats has every group of this node beat by itself. Otherwise, if the Transport is an
+	// [rpc.BeatTransport], a group in which nothing happens leaves its heartbeats to the node, and costs no
+	// message. A node with one group gains nothing by that, so New sets NoNodeBeats.
+	NoNodeBeats bool
 	// Metrics holds functions that are called when something happens. Nil: none.
 	Metrics *Metrics
 }

@@ -46,6 +46,7 @@ func (e *Elector) ensureExtras() *extras {
 // New makes a host with one group, the common case. Its error names every wrong field of
 // either configuration.
 func New(node HostConfig, group GroupConfig) (*Elector, error) {
+	node.NoNodeBeats = true
 	host, err := NewHost(node)
 	if err != nil {
 		_, inGroup := group.electorate(node.Self)

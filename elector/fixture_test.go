@@ -19,9 +19,9 @@ func GroupOf(group string, voters ...string) GroupConfig {
 	return GroupConfig{Group: group, Members: memberstate.Voters(voters...), Timing: DefaultTiming(), LedgerEnd: EmptyLedger}
 }
 
-// IsolatedNode is the configuration of node n0 on a network of its own.
+// IsolatedNode is the configuration of node n0 on a network of its own, where nobody could take a beat.
 func IsolatedNode(store memberstate.Store) HostConfig {
-	return HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0")}
+	return HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0"), NoNodeBeats: true}
 }
 
 // MustHost makes a host.

@@ -26,7 +26,8 @@ type Host struct {
 	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
 
-	entering sync.Mutex // held while the loop is being started
+	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
+	exchanges bool          // the node exchanges beats; guarded by entering
 
 	mu          sync.Mutex
 	intake      protocol.Intake
@@ -50,7 +51,7 @@ func NewHost(config HostConfig) (*Host, error) {
 		metrics = *config.Metrics
 	}
 	h := &Host{
-		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
+		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
 		electorates: make(map[electorateKey]*electorate),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
@@ -148,8 +149,8 @@ func (h *Host) named(names []string) (all []*protocol.Group) {
 // enter lets restored groups take part, and starts the loop if it does not run. The loop calls
 // begun when all of them do.
 func (h *Host) enter(all []*Elector, begun func()) error {
-	h.entering.Lock()
-	defer h.entering.Unlock()
+	h.entering <- struct{}{}
+	defer func() { <-h.entering }()
 	h.mu.Lock()
 	stopped := h.stopped
 	running := h.intake.Live() > 0
@@ -163,6 +164,9 @@ func (h *Host) enter(all []*Elector, begun func()) error {
 	}
 	if stopped != nil {
 		<-stopped // the previous loop is about to end
+	}
+	if err := h.exchange(); err != nil {
+		return err
 	}
 	stopServing, err := h.config.Transport.Serve(h)
 	if err != nil {

@@ -33,8 +33,8 @@ func (r Record) String() string {
 	return text + fmt.Sprintf(", voters %016x", r.Voters)
 }
 
-// Store keeps the hard state of all groups of one node. It is safe for
-// concurrent use.
+// Store keeps the hard state of all groups of one node, and one record of the node itself, whose group is
+// empty (see CountStart). It is safe for concurrent use.
 //
 // A member that forgets a vote can vote twice, and two leaders of one term lose
 // committed entries. Hence the contract:

@@ -91,6 +91,11 @@ func (b *Beat) WellFormed() bool {
 	return true
 }
 
+// OlderThan says whether the sender has sent another beat after this one.
+func (b *Beat) OlderThan(other *Beat) bool {
+	return b.Incarnation < other.Incarnation || b.Incarnation == other.Incarnation && b.Number < other.Number
+}
+
 // Clone is a copy that shares nothing that can be changed.
 func (b *Beat) Clone() *Beat {
 	c := *b

@@ -48,6 +48,7 @@ const (
 	ofVouch
 	ofJudge
 	ofBeats
+	ofCampaigns
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -101,6 +102,9 @@ func Draw(seed uint64, f Fixed) Options {
 	}
 	o.Judged = random(ofJudge).IntN(4) == 0
 	o.Beats = random(ofBeats).IntN(2) == 0
+	if r := random(ofCampaigns); r.IntN(2) == 0 {
+		o.Campaigns = 1 + r.IntN(4)
+	}
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)
 	}

@@ -81,6 +81,9 @@ func (n *node) start() {
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
 	n.exchange()
+	if most := w.options.Campaigns; most > 0 {
+		n.host.LimitCampaigns(most)
+	}
 	n.host.At(n.local())
 	for place := range n.members {
 		n.members[place].start()

@@ -20,7 +20,7 @@ func (n *node) exchange() {
 	if err != nil {
 		n.world.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the start is not counted: %v", err)
 	}
-	n.host.Exchange(starts, uint16(choice.Scramble(uint64(n.Index)<<32|uint64(starts))), n)
+	n.host.Exchange(starts, uint16(choice.Scramble(uint64(n.Index)<<32|starts)), n)
 }
 
 // SendBeat sends a beat to one node.

@@ -50,6 +50,7 @@ func (s *Scenario) String() string {
 		{s.Asked, "asked on"},
 		{s.Judged, "judged on"},
 		{s.Beats, "beats on"},
+		{s.Campaigns > 0, fmt.Sprintf("campaigns %d", s.Campaigns)},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -279,6 +280,8 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Judged = w.On()
 	case "beats":
 		s.Beats = w.On()
+	case "campaigns":
+		s.Campaigns = int(w.Number())
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

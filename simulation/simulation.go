@@ -49,6 +49,8 @@ type Options struct {
 	Judged bool
 	// Beats is whether nodes exchange beats, as a host does whose transport carries them.
 	Beats bool
+	// Campaigns is how many campaigns a node has under way at a time; 0: as many as suit real nodes.
+	Campaigns int
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
 	Term     memberstate.Term
@@ -131,6 +133,9 @@ func (o *Options) fill() error {
 	}
 	if o.Groups < 1 || o.Groups > maxGroups {
 		problems = append(problems, fmt.Errorf("simulation: Groups is %d, want 1 to %d", o.Groups, maxGroups))
+	}
+	if o.Campaigns < 0 {
+		problems = append(problems, fmt.Errorf("simulation: Campaigns is %d, want 0 or more", o.Campaigns))
 	}
 	if o.Term > lastTerm {
 		problems = append(problems, fmt.Errorf("simulation: Term is %d, %d is the most", o.Term, lastTerm))

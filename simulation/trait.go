@@ -27,6 +27,7 @@ const (
 	WithAsking
 	WithJudging
 	WithBeats
+	WithMuster
 
 	traits
 )
@@ -37,6 +38,7 @@ var traitNames = [traits]string{
 	"counters that begin again", "large terms",
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
 	"engines that vouch", "engines that are asked", "engines that their node judges", "beats between nodes",
+	"few campaigns at a time",
 }
 
 // String names the trait.
@@ -60,7 +62,7 @@ func (o *Options) Traits() (all []Trait) {
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
 		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0, WithVouching: o.Vouch > 0, WithAsking: o.Asked,
-		WithJudging: o.Judged, WithBeats: o.Beats,
+		WithJudging: o.Judged, WithBeats: o.Beats, WithMuster: o.Campaigns > 0,
 	} {
 		if has {
 			all = append(all, Trait(t))

@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,28 @@ func BenchmarkIdle(b *testing.B) {
 			if err := s.stop(); err != nil {
 				b.Fatal(err)
 			}
+		})
+	}
+}
+
+// BenchmarkADeadHost measures groups that are idle, and then lose a host that led a third of them. With
+// HUSTINGS_TEST_LONG there are up to 100,000.
+func BenchmarkADeadHost(b *testing.B) {
+	sizes := []int{1_000, 10_000}
+	if os.Getenv("HUSTINGS_TEST_LONG") != "" {
+		sizes = append(sizes, 100_000)
+	}
+	for _, count := range sizes {
+		b.Run(fmt.Sprintf("groups=%d", count), func(b *testing.B) {
+			var sum Cost
+			for b.Loop() {
+				c, err := measureTime(b.Context(), names(count), 3*time.Second, oursOf)
+				require.NoError(b, err)
+				sum.Idle, sum.Seconds, sum.CPU = sum.Idle+c.Idle, sum.Seconds+c.Seconds, sum.CPU+c.CPU
+			}
+			b.ReportMetric(sum.Idle/float64(b.N), "idle-CPU-s/s")
+			b.ReportMetric(sum.Seconds/float64(b.N), "s-until-led")
+			b.ReportMetric(sum.CPU/float64(b.N), "CPU-s-until-led")
 		})
 	}
 }

@@ -35,6 +35,17 @@ func (e *end) Serve(h rpc.Handler) (stop func(), err error) {
 	return func() { e.handler.Store(nil) }, nil
 }
 
+// SendBeat passes a beat to the other host.
+func (e *end) SendBeat(to string, b *rpc.Beat) {
+	other := e.wire.ends[to]
+	if e.silent.Load() || other.silent.Load() {
+		return
+	}
+	if h := other.handler.Load(); h != nil {
+		(*h).(rpc.BeatHandler).ReceiveBeat(b.Clone())
+	}
+}
+
 // Send passes a batch to the other host, which copies it.
 func (e *end) Send(to string, batch []rpc.Message) {
 	other := e.wire.ends[to]

@@ -62,7 +62,9 @@ func (in *Intake) ReceiveBeat(b *rpc.Beat) bool {
 		return false
 	}
 	if i := slices.IndexFunc(in.beats, func(other *rpc.Beat) bool { return other.From == b.From }); i >= 0 {
-		in.beats[i] = b
+		if !b.OlderThan(in.beats[i]) {
+			in.beats[i] = b
+		}
 		return true
 	}
 	if len(in.beats) == maxBeats {

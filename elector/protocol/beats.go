@@ -52,8 +52,12 @@ func (n *Node) expectBeats(g *Group) {
 // begin notes that a group with this heartbeat offers a bond to a node, for the first time in its office.
 func (b *beats) begin(p *peer, now, heartbeat time.Duration) {
 	b.know(p)
-	if p.offers++; b.due == 0 || b.every > heartbeat {
+	p.offers++
+	switch {
+	case b.due == 0:
 		b.every, b.due = heartbeat, now+heartbeat
+	case b.every > heartbeat:
+		b.every, b.due = heartbeat, min(b.due, now+heartbeat) // groups that rest rely on the beat that is due
 	}
 }
 
@@ -132,16 +136,19 @@ func (n *Node) watch() {
 		}
 	}
 	for _, c := range slices.Clone(n.beats.rest) {
-		if n.now >= c.losesQuorum(n.now) {
+		switch {
+		case n.now >= c.losesQuorum(n.now):
 			n.wakeAll(c)
-		} else if n.beats.due != 0 && n.now >= n.beats.due {
+		case c.called != 0:
+			n.callSome(c)
+		case n.beats.due != 0 && n.now >= n.beats.due:
 			n.askStalled(c.groups[0])
 			n.lookAtObstacle(c.groups)
 		}
 	}
 }
 
-// nextWatch is when watch or a beat is due; false if neither is.
+// nextWatch is when watch, a beat or the muster is due; false if none is.
 func (n *Node) nextWatch() (due time.Duration, waits bool) {
 	sooner := func(at time.Duration) {
 		if !waits || at < due {
@@ -158,6 +165,12 @@ func (n *Node) nextWatch() (due time.Duration, waits bool) {
 	}
 	for _, c := range n.beats.rest {
 		sooner(c.losesQuorum(n.now))
+		if c.called != 0 {
+			sooner(c.called + callEvery)
+		}
+	}
+	if at, waits := n.muster.due(); waits {
+		sooner(at)
 	}
 	return due, waits
 }

@@ -19,6 +19,7 @@ func TestTheNewestBeatOfEachNodeWaits(t *testing.T) {
 	}
 	assert.False(t, in.ReceiveBeat(&rpc.Beat{From: "another"}))
 	assert.True(t, in.ReceiveBeat(&rpc.Beat{From: "n7", Number: 2}))
+	assert.True(t, in.ReceiveBeat(&rpc.Beat{From: "n7", Number: 1}), "an older one that comes late is not missed")
 	var taken Taken
 	in.Take(&taken)
 	numbers := map[string]uint64{}
@@ -28,6 +29,17 @@ func TestTheNewestBeatOfEachNodeWaits(t *testing.T) {
 	assert.EqualValues(t, 1, numbers["n8"])
 	in.Take(&taken)
 	assert.Empty(t, taken.beats)
+}
+
+// A group that needs more beats than the others does not delay the beat on which those rely.
+func TestAShorterIntervalDelaysNoBeat(t *testing.T) {
+	var b beats
+	b.begin(new(peer), 0, 100)
+	b.begin(new(peer), 90, 30)
+	assert.EqualValues(t, 100, b.due)
+	assert.EqualValues(t, 30, b.every)
+	b.begin(new(peer), 95, 2)
+	assert.EqualValues(t, 97, b.due)
 }
 
 // A beat that this node can make nothing of changes nothing.

@@ -52,12 +52,12 @@ func (g *Group) offers() *officeBonds {
 // countsPresent is after how many heartbeats it is counted anew who answers.
 const countsPresent = 8
 
-// Exchange has a node exchange beats with other nodes, from its start on. Starts is how often its process
-// has been started, this time included; it must be durable. Nonce is a random number, which tells two
+// Exchange has a node exchange beats with other nodes, from its start on. Starts counts the starts of its
+// process, this one included, and is durable; 48 bits of it count. Nonce is a random number, which tells two
 // processes apart that have one store each, although they should not. A node that is not told so makes no
 // bonds.
-func (n *Node) Exchange(starts uint32, nonce uint16, edge BeatEdge) {
-	n.beats.own, n.beats.edge = uint64(starts)<<16|uint64(nonce), edge
+func (n *Node) Exchange(starts uint64, nonce uint16, edge BeatEdge) {
+	n.beats.own, n.beats.edge = starts<<16|uint64(nonce), edge
 }
 
 // BeatEdge is what a node that exchanges beats asks of the process around it.
@@ -206,24 +206,15 @@ func (n *Node) ended(p *peer, l *rpc.Leaving) {
 	}
 }
 
-// unbound drops all bonds of followers at a node.
+// unbound drops all bonds of followers at a node. Leaders that rest go on resting if a quorum is left.
 func (n *Node) unbound(p *peer) {
 	for _, c := range slices.Clone(n.beats.rest) {
-		if slices.Contains(c.peers, p) {
+		if slices.Contains(c.peers, p) && !n.restsWithout(c, p) {
 			n.wakeAll(c)
 		}
 	}
 	for _, g := range n.beats.awake {
 		g.offers().taken = g.offers().taken.Without(g.Members.Seat(p.id))
-	}
-}
-
-// call wakes the leaders that rest without their member at a node, because the node is there again.
-func (n *Node) call(p *peer) {
-	for _, c := range slices.Clone(n.beats.rest) {
-		if seat := c.electorate.Members.Seat(p.id); c.rules.All.Has(seat) && !c.seats.Has(seat) {
-			n.wakeAll(c)
-		}
 	}
 }
 
@@ -237,11 +228,12 @@ func (n *Node) meets(p *peer, s rpc.Session) (current bool) {
 	return current
 }
 
-// endSession ends all bonds of a session that is over, both ways.
+// endSession ends all bonds of a session that is over, both ways. What the other node has answered until
+// now counts for the leaders that wake.
 func (n *Node) endSession(p *peer) {
-	p.answeredAt = 0
 	n.unbindAll(p)
 	n.unbound(p)
+	p.answeredAt = 0
 }
 
 // leave ends a group's bonds if they do not fit its machine any more. It is called after each step of the

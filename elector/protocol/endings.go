@@ -51,6 +51,7 @@ func (n *Node) end(g *Group, err error) {
 	n.stalled.forget(g)
 	x := n.transientOf(g)
 	x.err = err
+	n.muster.end(x)
 	var waiting *Step
 	if x.busy != nil {
 		waiting = &x.busy.Step

@@ -69,6 +69,7 @@ type transient struct {
 	awaitHeir []*Order      // that have been carried out, and wait until the heir leads
 	attempt   *attempt      // the handover under way
 	err       error         // that has ended the group
+	campaigns bool          // its campaign keeps others waiting. See muster.go
 }
 
 // pending is a step on its way, with its purpose.

@@ -96,6 +96,7 @@ type Node struct {
 	lost    map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
 	apart   apart
 	beats   beats
+	muster  muster
 
 	inspector Inspector // or nil
 
@@ -108,6 +109,7 @@ type Node struct {
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
 	n := &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration), step: new(pending)}
+	n.muster.most = usualCampaigns
 	n.fx.node = n
 	return n
 }
@@ -134,11 +136,16 @@ func (n *Node) EndTurn() {
 			n.rest(g)
 			continue
 		}
+		if g.begins() {
+			n.muster.waiting.add(campaign{group: g, alarm: alarm, due: g.due})
+			continue
+		}
 		n.give(g, &Input{Kind: Ring, Number: alarm}, purpose{})
 		if g.Waits() && g.Role == memberstate.Leader {
 			n.alarms.set(g, n.now+g.Rules.Timing.Heartbeat) // to look again; the queue keeps the ring once
 		}
 	}
+	n.campaign()
 	n.leaveWaiting()
 	n.sendBeats()
 	n.flush()

@@ -31,6 +31,7 @@ type recorder struct {
 	failed  []*TransferError
 	heard   []time.Duration // from the sending of a beat until a quorum had answered
 	voting  []rpc.Kind      // of the requests and answers that were counted
+	dropped []Drop
 	alarm   Alarm
 	pause   uint32
 	ended   error
@@ -87,6 +88,8 @@ func (d *recorder) Save(batch []memberstate.Record) {
 	d.write("save term %d", batch[0].Term)
 	d.saving = batch
 }
+
+func (d *recorder) Drop(why Drop, _ int) { d.dropped = append(d.dropped, why) }
 
 func (d *recorder) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
 

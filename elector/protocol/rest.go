@@ -26,6 +26,7 @@ type cohort struct {
 	peers      []*peer         // their nodes
 	confirmed  time.Duration   // when the newest beat was sent that a quorum has answered
 	groups     places
+	called     time.Duration // until when groups have been woken for a member that is there again; 0: there is none
 }
 
 // mayRest says whether a leader whose alarm rings may rest instead of beating.
@@ -138,7 +139,9 @@ func (n *Node) confirm(p *peer) {
 		if !ok || at <= c.confirmed {
 			continue
 		}
-		c.confirmed = at
+		if c.confirmed = at; c.rules.Lease == 0 {
+			continue
+		}
 		for _, g := range c.groups {
 			n.prolong(g)
 		}
@@ -178,6 +181,39 @@ func (n *Node) wake(g *Group) {
 // wakeAll does so for a cohort.
 func (n *Node) wakeAll(c *cohort) {
 	for len(c.groups) > 0 {
+		n.wake(c.groups[len(c.groups)-1])
+	}
+}
+
+// restsWithout has leaders rest without a follower, and says whether they can.
+func (n *Node) restsWithout(c *cohort, p *peer) bool {
+	seats := c.seats.Without(c.electorate.Members.Seat(p.id))
+	confirmed, ok := n.confirmed(c.groups[0], seats)
+	if !ok || n.now-confirmed >= 2*c.rules.Timing.Heartbeat {
+		return false
+	}
+	c.confirmed = confirmed // which may be earlier
+	c.seats, c.peers = seats, slices.DeleteFunc(c.peers, func(other *peer) bool { return other == p })
+	return true
+}
+
+// callEvery is how often a leader that rests is woken, of those that a returning member calls. When a node
+// comes back, all of them would send it heartbeats at once, more than it has room for.
+const callEvery = 50 * time.Microsecond
+
+// call wakes the leaders that rest without their member at a node, one after another, because the node is
+// there again.
+func (n *Node) call(p *peer) {
+	for _, c := range n.beats.rest {
+		if seat := c.electorate.Members.Seat(p.id); c.called == 0 && c.rules.All.Has(seat) && !c.seats.Has(seat) {
+			c.called = n.now
+		}
+	}
+}
+
+// callSome wakes as many leaders as it is time for.
+func (n *Node) callSome(c *cohort) {
+	for ; c.called+callEvery <= n.now && len(c.groups) > 0; c.called += callEvery {
 		n.wake(c.groups[len(c.groups)-1])
 	}
 }

@@ -30,7 +30,13 @@ func (n *Node) transientOf(g *Group) *transient {
 // tidy drops transient state that is not needed any more. A long queue is not kept.
 func (n *Node) tidy(g *Group) {
 	x := g.transient
-	if x == nil || x.busy != nil || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
+	if x == nil || x.busy != nil {
+		return
+	}
+	if g.round.phase == idle {
+		n.muster.end(x)
+	}
+	if x.campaigns || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return
 	}
 	if g.transient = nil; cap(x.queue) <= mostSpare {

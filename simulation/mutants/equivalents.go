@@ -47,4 +47,24 @@ var equivalents = map[string]string{
 	`lease/kv/rediskv/rediskv.go Live: p.Do(ctx, "SET", key, "1", "PX", (ttl + time.Millisecond - 1).Milliseconds()) does not end with ctx`:                                    "a command of a pipeline is only queued, and the call of the pipeline ends with the context",
 	"lease/protocol/poll.go wantsRead: if len(c.of) == 0 comes after c.Names = make([]string, len(c.of))":                                                                      "the names of a call that is not sent are not read",
 	"lease/sqllease/pgxwake/pgxwake.go Listen: w.ear.Store(e) comes after defer close(e.ended)":                                                                                "a defer does nothing before the end",
+
+	"lease/kv/kv.go Read: r.Record(name, 0) becomes r.Record(name, 1)":                                                                                                            "the time left that follows from it is replaced",
+	"lease/kv/kv.go claim: if !won comes after r.Life = s.life(c.Name, c.Holder, next)":                                                                                           "the record of a claim that has not won is not used",
+	"lease/kv/kv.go renew: lives[r.Life] = time.Duration(r.TTL) * time.Microsecond comes after changes, changed = append(changes, s.change(h.Name, r, next)), append(changed, h)": "neither reads the other",
+	"lease/kv/kv.go renew: r.Renew(holder, h.Term, 0) becomes r.Renew(holder, h.Term, 1)":                                                                                         "of the end of a lease only whether it was released is stored",
+
+	"lease/sqllease/renew.go Renew: if err != nil comes after held = those(held, still)":         "the leases that are still held are not used after an error",
+	"lease/sqllease/renew.go renewApart: if err != nil comes after kept = append(kept, more...)": "after an error nothing is kept",
+
+	"lease/protocol/session.go see: k.show(s, role, r.Term, leader, s.whyGone(r)) comes after free = k.free(s)": "whether a lease is free does not depend on what is shown",
+
+	"lease/kv/rediskv/rediskv.go Get: if err = errors.Join(err, leftErr); err != nil comes after if left == -2 { // it has expired between the two commands": "a key that is gone is missing, even if reading it failed before",
+
+	"lease/mem/mem.go Renew: s.rows[h.Name] = r comes after kept = append(kept, h.Name)":                                                                                      "neither reads the other, and the store is locked",
+	"lease/protocol/keeper.go rest: without the field soon: Never of look":                                                                                                    "the next tick finds no lease that was woken, and sets it",
+	"lease/protocol/release.go release: s.giving.at = Never comes after k.place(&call{of: []*session{s}, Call: Call{Kind: Release, Held: []Held{s.held()}}}, k.end(s)-k.now)": "only a release of an expired lease fails in place, and that is not repeated",
+
+	"lease/sqllease/pgxwake/pgxwake.go connected: defer cancel() comes after err = errors.Join(err, conn.Close(closing))": "a defer does nothing before the end",
+
+	"lease/protocol/effects.go const: int(Listen) + 1 becomes int(Listen) + 2": "a kind of calls more than there are is never called",
 }

@@ -63,9 +63,14 @@ var handwritten = []mutant{
 	{"bonded-while-a-step-waits", "elector/protocol/node.go", "\tn.leaveWaiting()\n", "", ""},
 	{"bonded-to-an-earlier-leader", "elector/protocol/bonds.go", "case g.Bonded() && (g.Leader != leader || g.Term != term || !n.mayBond(g)):", "case g.Bonded() && !n.mayBond(g):", ""},
 	{"rest-extends-the-lease-from-the-answer", "elector/protocol/rest.go", "g.prolong(g.offers().cohort.confirmed+r.Lease", "g.prolong(n.now+r.Lease", ""},
-	{"rest-ignores-a-lost-quorum", "elector/protocol/beats.go", "if n.now >= c.losesQuorum(n.now) {", "if false {", ""},
+	{"rest-ignores-a-lost-quorum", "elector/protocol/beats.go", "case n.now >= c.losesQuorum(n.now):", "case false:", ""},
 	{"rest-counts-one-answer-for-a-quorum", "elector/protocol/rest.go", "at = times[len(times)-others]", "at = times[len(times)-1]", ""},
 	{"silence-from-before-the-last-beat", "elector/protocol/beats.go", "\t\tp.heardAt = n.now\n", "", ""},
+	{"rests-without-a-quorum", "elector/protocol/rest.go", "if !ok || n.now-confirmed >= 2*c.rules.Timing.Heartbeat {", "if ok && false {", ""},
+	{"rests-on-a-member-that-is-gone", "elector/protocol/rest.go", "c.seats, c.peers = seats,", "c.seats, c.peers = c.seats,", ""},
+	{"campaigns-never-over", "elector/protocol/muster.go", "\t\tm.open--\n", "", ""},
+	{"hung-campaigns-keep-others-waiting", "elector/protocol/muster.go", "x.campaigns && n.now >= c.until", "false", ""},
+	{"campaigns-that-wait-are-forgotten", "elector/protocol/muster.go", "case m.open >= m.most:\n\t\t\treturn false", "case m.open >= m.most:\n\t\t\treturn true", ""},
 
 	// Ledgers.
 	{"ledger-not-compared", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn rpc.Accept\n\tcase q.Ledger.Term < mine.Term:", ""},

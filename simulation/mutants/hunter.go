@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,11 +122,18 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 	switch {
 	case err == nil:
 		return nil
-	case bytes.HasPrefix(out, []byte("# ")) && bytes.Contains(out, []byte(path.Base(m.File)+":")):
+	case refused(out, path.Dir(m.File)):
 		return fmt.Errorf("%w\n%s", errNotCompiled, out)
 	default:
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
+}
+
+// refused says whether the compiler refuses a package. Its first error may be in another file than the mutant's, for
+// example if a constant there is the length of an array.
+func refused(out []byte, dir string) bool {
+	head, _, _ := strings.Cut(string(out), "\n")
+	return strings.HasPrefix(head, "# ") && strings.HasSuffix(head, "/"+dir)
 }
 
 // goTool is the go command in a module, without the workspace, as users of the module build it.

@@ -73,3 +73,11 @@ func TestAFailureHasAName(t *testing.T) {
 		assert.Equal(t, want, whatFailed([]byte(out)))
 	}
 }
+
+// A mutant may break another file of its package. Then it is no program; a package that has no mutant must compile.
+func TestAMutantThatDoesNotCompileIsRecognized(t *testing.T) {
+	out := []byte("# example.com/m/a/b\na/b/other.go:39:92: invalid argument: index 4 out of bounds [0:4]\n")
+	assert.True(t, refused(out, "a/b"))
+	assert.False(t, refused(out, "a/c"))
+	assert.False(t, refused([]byte("go: cannot find module a/b\n"), "a/b"))
+}

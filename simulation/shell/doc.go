@@ -17,7 +17,7 @@
 // There are 1 to 7 nodes and 1 to 8 groups. Each group has its own members (voters and
 // observers, possibly an even number), heartbeats (20 milliseconds to 2 seconds, of which
 // 2 to 100 may be missed), preferred members, and settings for leases, pre-vote and ranks.
-// A member's settings may differ from the group's, and from one join to the next. An engine
+// A member's settings may differ from the group's, and from one join to the next. In two worlds of three nodes exchange beats. An engine
 // has a Lead or observes, may have a Pause, may be slow in callbacks, return early, fail, or end
 // its goroutine. It may vouch for its ability to lead, by Alive or Healthy, and one function of a process may judge
 // all its engines. Engines replicate a ledger, keep their promise by [elector.Promise], and commit
@@ -55,7 +55,7 @@
 //	CallsEnd           every call ends when its context ends, within the time of a handover, or with the member
 //	StopWaits          a member that is done runs and begins no callback; a stopped leader has handed over or could not; a closed host serves no more
 //	JudgedOnce         the function that judges the engines of all groups is not called while it runs
-//	Prompt             heartbeats are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up
+//	Prompt             heartbeats, and beats between nodes, are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up
 //	Watched            Watch, handlers and metrics receive what Status shows, in order, up to the last change
 //	Found              after the last fault every group soon has a leader that serves, holds its lease, commits, and hands over when ordered
 //	NothingLeft        no goroutine is left, none waits for ever, and virtual time goes on

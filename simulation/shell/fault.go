@@ -210,6 +210,8 @@ const (
 	Failed
 	// VoteRead: a process found the vote of one that had died.
 	VoteRead
+	// Rested: a leader left its heartbeats to its node.
+	Rested
 
 	// From here on, the conditions are for worlds of leases only.
 
@@ -240,6 +242,7 @@ var conditionTable = [conditions]struct {
 	StoppedLeading:  {"stopped leading", ofVotes | ofLeases},
 	Failed:          {"failed", ofVotes},
 	VoteRead:        {"vote read", ofVotes},
+	Rested:          {"rested", ofVotes},
 	LeaseTaken:      {"taken away", ofLeases},
 	ClaimUnanswered: {"claim unanswered", ofLeases},
 	NotReleased:     {"not released", ofLeases},

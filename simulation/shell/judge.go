@@ -80,28 +80,30 @@ type promise struct {
 
 // record holds the judge's knowledge of a member. The judge's mu guards it.
 type record struct {
-	shown    elector.Status
-	shownAt  time.Time
-	over     bool               // Done was closed
-	calling  map[string]int     // callbacks that run
-	waiting  map[*call]struct{} // calls that have not returned
-	office   *tenancy
-	inCharge memberstate.Term // the last term that Lead was called for
-	early    memberstate.Term // the term in which Lead returned by itself, ...
-	earlyAt  time.Time        // ... and when
-	pausing  []*pausing
-	orders   map[string]int   // orders to hand over, by heir; "": to any voter
-	rest     time.Time        // it has resigned, and must not stand before this time
-	told     time.Time        // when it was last told to stand
-	held     memberstate.Term // the term of a lease that was seen
-	lapsed   memberstate.Term // the largest term whose lease was seen to be over
-	covered  time.Time        // when the newest heartbeat for which a quorum has promised was sent
-	beat     memberstate.Term // the term of the last heartbeat, ...
-	beatAt   time.Time        // ... and when it was sent
-	owes     time.Time        // since when it owes an answer to its leader
-	failing  bool             // a save has failed
-	abrupt   bool             // it led until it stopped
-	leaving  bool             // it is being stopped
+	shown     elector.Status
+	shownAt   time.Time
+	over      bool               // Done was closed
+	calling   map[string]int     // callbacks that run
+	waiting   map[*call]struct{} // calls that have not returned
+	office    *tenancy
+	inCharge  memberstate.Term // the last term that Lead was called for
+	early     memberstate.Term // the term in which Lead returned by itself, ...
+	earlyAt   time.Time        // ... and when
+	pausing   []*pausing
+	orders    map[string]int   // orders to hand over, by heir; "": to any voter
+	rest      time.Time        // it has resigned, and must not stand before this time
+	told      time.Time        // when it was last told to stand
+	held      memberstate.Term // the term of a lease that was seen
+	lapsed    memberstate.Term // the largest term whose lease was seen to be over
+	covered   time.Time        // when the newest heartbeat, or beat of its node, for which a quorum has promised was sent
+	credits   credits
+	beat      memberstate.Term // the term of the last heartbeat, ...
+	beatAt    time.Time        // ... and when it was sent, or a beat of its node instead
+	ownBeatAt time.Time        // when the last heartbeat was sent
+	owes      time.Time        // since when it owes an answer to its leader
+	failing   bool             // a save has failed
+	abrupt    bool             // it led until it stopped
+	leaving   bool             // it is being stopped
 }
 
 // tenancy is a call of Lead.

@@ -46,18 +46,6 @@ func (j *judge) hurries(ctx context.Context, m *member, what string) (forget fun
 	}
 }
 
-// noneStarts says whether none of a process's members is being started.
-func (j *judge) noneStarts(p *process) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, m := range p.members {
-		if m.shown.Revision == 0 && !m.over {
-			return false
-		}
-	}
-	return true
-}
-
 // lateCall names a call that should have returned; empty if there is none.
 func (m *member) lateCall(now time.Time) string {
 	for c := range m.waiting {

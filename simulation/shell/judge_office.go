@@ -225,6 +225,7 @@ func (j *judge) doubts(m *member) (list []doubt) {
 	add(Watched, m.handler != nil && !m.handler.began.Load() && !s.Stopped, "its handler was not called")
 	add(Watched, m.shown.Revision != s.Revision, "its metrics have not received what Status shows")
 	add(Prompt, !m.owes.IsZero() && now.After(m.owes) && free(m.owes), "it has not answered a heartbeat of its leader")
+	add(Prompt, m.owesBeat(now), "its node has not answered a beat of another node")
 	late := leads && m.beat == s.Term && now.Sub(m.beatAt) > m.timing.Heartbeat && len(m.group.members) > 1
 	add(Prompt, late && free(m.beatAt), "it leads and sends no heartbeats")
 	add(CallsEnd, m.lateCall(now) != "", "a call was not withdrawn when its context had ended, or takes too long: "+m.lateCall(now))

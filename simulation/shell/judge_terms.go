@@ -147,6 +147,9 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 		return
 	}
 	for _, r := range batch {
+		if r.Group == "" {
+			continue // it is the node's own
+		}
 		s := j.groups[r.Group].seats[p.node.index]
 		s.unsure = append(s.unsure, r)
 		m := p.members[r.Group]
@@ -161,6 +164,16 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 	}
 }
 
+// counts notes that a node has counted a start of its process.
+func (j *judge) counts(p *process, starts memberstate.Term, err error) {
+	if err != nil {
+		p.failing = true
+		return
+	}
+	j.holds(TermsGrow, starts > p.node.counted, p.node.name, "it counts start %d after start %d", starts, p.node.counted)
+	p.node.counted = starts
+}
+
 // saved notes the records that are durable.
 func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
 	j.mu.Lock()
@@ -169,6 +182,10 @@ func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
 		return
 	}
 	for _, r := range batch {
+		if r.Group == "" {
+			j.counts(p, r.Term, err)
+			continue
+		}
 		s, m := j.groups[r.Group].seats[p.node.index], p.members[r.Group]
 		who := p.node.name + " " + r.Group
 		if err != nil {

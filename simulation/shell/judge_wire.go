@@ -165,7 +165,7 @@ func (j *judge) beats(h *history, m *member, q *rpc.Message) {
 		j.holds(Prompt, !m.process.busy.noneSince(m.beatAt) || now.Sub(m.beatAt) <= m.timing.Heartbeat, m.name,
 			"its heartbeat of term %d is sent %v after the last one although nothing has held it up", q.Term, now.Sub(m.beatAt))
 	}
-	m.beat, m.beatAt = q.Term, now
+	m.beat, m.beatAt, m.ownBeatAt = q.Term, now, now
 }
 
 // heard judges the messages that a host is about to receive, and says whether it is alive.

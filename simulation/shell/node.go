@@ -12,6 +12,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // node is a machine. Its disk and the ledgers of its engines outlive its processes.
@@ -22,7 +23,8 @@ type node struct {
 	rate    float64 // of its clock
 	random  *rand.Rand
 	disk    *disk
-	ledgers []*ledger // by group; nil: the node has no member of it
+	ledgers []*ledger        // by group; nil: the node has no member of it
+	counted memberstate.Term // how many starts its disk has, as acknowledged last; the judge guards it
 
 	process atomic.Pointer[process] // the one that runs; nil: none does
 }
@@ -47,6 +49,7 @@ type process struct {
 	failing bool // a save has failed
 	members map[string]*member
 	judging bool // the function that judges all engines runs
+	beating beating
 }
 
 func (p *process) world() *world { return p.node.world }
@@ -101,6 +104,7 @@ func (n *node) boot(number int) (*process, error) {
 	p := &process{
 		node: n, number: number, died: make(chan struct{}), broken: make(chan struct{}, 1), members: map[string]*member{},
 		promises: make([]*elector.Promise, len(n.ledgers)),
+		beating:  beating{sent: map[uint64]*nodeBeat{}, answered: map[string]answered{}, heard: map[string]rpc.Beat{}, owes: map[string]time.Time{}},
 	}
 	for i := range p.promises {
 		p.promises[i] = new(elector.Promise)
@@ -123,7 +127,7 @@ func (n *node) boot(number int) (*process, error) {
 	}
 	n.world.judge.booted(p, made)
 	config := elector.HostConfig{
-		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler),
+		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler), NoNodeBeats: !n.world.plan.beats,
 		Metrics: &elector.Metrics{Changed: func(s elector.Status) { n.world.judge.shown(p, s) }},
 	}
 	if n.world.plan.judged {

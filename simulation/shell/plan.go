@@ -20,6 +20,7 @@ type plan struct {
 	trouble, longest,
 	beat time.Duration // how long faults strike, the longest detection time, and the shortest heartbeat
 	judged bool // one function of a process judges the engines of all its groups
+	beats  bool // nodes exchange beats
 }
 
 // groupPlan holds the settings of a group. Members may deviate from some, see rules.
@@ -71,6 +72,7 @@ func draw(seed uint64) *plan {
 		beats += float64(len(g.members)) / g.timing.Heartbeat.Seconds()
 	}
 	p.judged = r.IntN(4) == 0
+	p.beats = r.IntN(3) > 0
 	p.trouble = min(40*p.longest, time.Duration(mostBeats/beats*float64(time.Second)))
 	return p
 }
@@ -137,6 +139,8 @@ func (g *groupPlan) quorum() int { return len(g.voters)/2 + 1 }
 
 // nodes lists the nodes that have a member of the group.
 func (g *groupPlan) nodes() []int { return slices.Concat(g.voters, g.others) }
+
+func (g *groupPlan) has(node int) bool { return slices.Contains(g.nodes(), node) }
 
 func (g *groupPlan) votes(node int) bool { return slices.Contains(g.voters, node) }
 

@@ -42,12 +42,12 @@ func (t *tap) Serve(h rpc.Handler) (stop func(), err error) {
 	}, nil
 }
 
-// dawdle sometimes delays the end of serving, for which the closing of a host waits. It does not
-// while a group is being started, because that group waits, too, and holds a lock meanwhile.
+// dawdle sometimes delays the end of serving, for which the closing of a host waits, and a group that is
+// being started.
 func (t *tap) dawdle() {
 	p := t.process
 	w := p.world()
-	if !w.isCalm() && !p.isDead() && w.drawn64()%2 == 0 && w.judge.noneStarts(p) {
+	if !w.isCalm() && !p.isDead() && w.drawn64()%2 == 0 {
 		p.busy.begin()
 		w.sleepInTrouble(w.drawn(w.plan.beat))
 		p.busy.end()
@@ -110,6 +110,15 @@ func (t *tap) Send(to string, batch []rpc.Message) {
 	p.world().carry(p.node, p.world().nodes[other], batch)
 }
 
+// SendBeat sends a beat, after a while if the process stands still.
+func (t *tap) SendBeat(to string, b *rpc.Beat) {
+	p := t.process
+	p.standStill()
+	if p.world().judge.saidBeat(p, to, b) {
+		p.world().carryBeat(p.node.name, to, b)
+	}
+}
+
 // ear hands the messages that arrive to a host.
 type ear struct {
 	process *process
@@ -120,6 +129,13 @@ type ear struct {
 func (e *ear) Receive(batch []rpc.Message) {
 	if e.process.world().judge.heard(e.process, batch) {
 		e.handler.Receive(batch)
+	}
+}
+
+// ReceiveBeat hands a beat over, unless the process has died.
+func (e *ear) ReceiveBeat(b *rpc.Beat) {
+	if h, ok := e.handler.(rpc.BeatHandler); ok && e.process.world().judge.heardBeat(e.process, b) {
+		h.ReceiveBeat(b)
 	}
 }
 
@@ -140,6 +156,19 @@ func (w *world) carry(from, to *node, batch []rpc.Message) {
 		w.after(w.drawn(2*w.plan.longest), func() {
 			w.judge.struck(Echo)
 			w.net.Join(from.name).Send(to.name, converted)
+		})
+	}
+}
+
+// carryBeat sends a beat from one node to another. It has no times in it.
+func (w *world) carryBeat(from, to string, b *rpc.Beat) {
+	send := func(b *rpc.Beat) { w.net.Join(from).(rpc.BeatTransport).SendBeat(to, b) }
+	send(b)
+	if w.echoes() {
+		late := b.Clone()
+		w.after(w.drawn(2*w.plan.longest), func() {
+			w.judge.struck(Echo)
+			send(late)
 		})
 	}
 }

@@ -15,7 +15,7 @@ type Disk struct {
 	Durable []memberstate.HardState // by group
 	AtStart []memberstate.HardState // what was durable when the process began
 	Written []Write                 // what is not synced
-	starts  uint32                  // how often a process has counted its start
+	starts  uint64                  // how often a process has counted its start
 
 	groups []string
 	store  *store // nil: the disk is perfect
@@ -48,10 +48,10 @@ func (d *Disk) Open() error {
 }
 
 // CountStart counts a start of the process, durably, and returns how many there were.
-func (d *Disk) CountStart() (starts uint32, err error) {
+func (d *Disk) CountStart() (starts uint64, err error) {
 	d.starts++
 	if d.store != nil {
-		err = d.store.countStart(&d.starts)
+		d.starts, err = memberstate.CountStart(d.store.store, d.starts)
 	}
 	return d.starts, err
 }

@@ -74,18 +74,6 @@ func (s *store) open(groups []string, durable []memberstate.HardState) error {
 	return nil
 }
 
-// countStart counts in the store that is shipped, if it has counted before.
-func (s *store) countStart(starts *uint32) error {
-	record, known, err := s.store.Load("")
-	if err != nil {
-		return err
-	}
-	if known {
-		*starts = uint32(record.Term) + 1
-	}
-	return s.store.Save([]memberstate.Record{{Term: memberstate.Term(*starts)}})
-}
-
 func (s *store) save(groups []string, all []Write) error { return s.store.Save(records(groups, all)) }
 
 // crash dies in a save. Any part of what was written may survive.

@@ -61,8 +61,12 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	if info.Torn {
 		fmt.Fprintf(w, "torn        the last save was cut short; nobody relied on it\n")
 	}
-	_, err := fmt.Fprintf(w, "groups      %d\n", len(info.Records))
-	for _, r := range info.Records {
+	starts, groups := startsOf(info)
+	if starts > 0 {
+		fmt.Fprintf(w, "starts      %d\n", starts)
+	}
+	_, err := fmt.Fprintf(w, "groups      %d\n", len(groups))
+	for _, r := range groups {
 		vote := "no vote"
 		if r.Vote != "" {
 			vote = "voted for " + r.Vote
@@ -70,6 +74,18 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 		_, err = fmt.Fprintf(w, "  %-20s term %-8d %s\n", r.Group, r.Term, vote)
 	}
 	return err
+}
+
+// startsOf takes the record of the node itself apart from those of groups.
+func startsOf(info *memberstate.FileInfo) (starts memberstate.Term, groups []memberstate.Record) {
+	for _, r := range info.Records {
+		if r.Group == "" {
+			starts = r.Term
+		} else {
+			groups = append(groups, r)
+		}
+	}
+	return starts, groups
 }
 
 type storedGroup struct {
@@ -97,13 +113,15 @@ type storeInfo struct {
 	Mended     uint64        `json:"mended_sectors"`
 	Torn       bool          `json:"torn"`
 	Error      string        `json:"error,omitempty"`
+	Starts     uint64        `json:"starts"` // of its process, if it counts them
 	Groups     []storedGroup `json:"groups"`
 }
 
 func storeJSON(info memberstate.FileInfo, err error) storeInfo {
+	starts, groups := startsOf(&info)
 	s := storeInfo{
 		Node: info.Node, Version: info.Version, Generation: info.Generation, Saves: info.Saves,
-		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Groups: []storedGroup{},
+		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Starts: uint64(starts), Groups: []storedGroup{},
 	}
 	for _, d := range info.Damaged {
 		s.Damaged = append(s.Damaged, storedSpan(d))
@@ -111,7 +129,7 @@ func storeJSON(info memberstate.FileInfo, err error) storeInfo {
 	if err != nil {
 		s.Error = err.Error()
 	}
-	for _, r := range info.Records {
+	for _, r := range groups {
 		s.Groups = append(s.Groups, storedGroup{r.Group, uint64(r.Term), r.Vote, int64(r.Promise), fmt.Sprintf("%016x", r.Voters)})
 	}
 	return s

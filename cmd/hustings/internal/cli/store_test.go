@@ -18,17 +18,23 @@ func TestAStoreIsInspected(t *testing.T) {
 	s, err := memberstate.CreateFile(path, "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Save([]memberstate.Record{{Group: "orders", Term: 7, Vote: "n1", Promise: 5, Voters: 1 << 63}, {Group: "users", Term: 2}}))
+	starts, err := memberstate.CountStart(s, 17)
+	require.NoError(t, err)
 	require.NoError(t, s.Close())
 
 	lines := succeed(t, "store", "inspect", path)
 	assert.Equal(t, "node        n0", lines[0])
+	assert.Contains(t, lines, "starts      17", "it is no group's")
+	assert.Contains(t, lines, "groups      2")
 	assert.Regexp(t, `^  orders +term 7 +voted for n1$`, lines[len(lines)-2])
 	assert.Regexp(t, `^  users +term 2 +no vote$`, lines[len(lines)-1])
 
 	var info storeInfo
 	require.NoError(t, json.Unmarshal([]byte(succeed(t, "store", "inspect", "--json", path)[0]), &info))
 	assert.Equal(t, storedGroup{"orders", 7, "n1", 5, "8000000000000000"}, info.Groups[0])
-	assert.EqualValues(t, 1, info.Saves)
+	assert.EqualValues(t, 2, info.Saves)
+	assert.Len(t, info.Groups, 2)
+	assert.Equal(t, starts, info.Starts)
 	assert.Empty(t, info.Error)
 }
 

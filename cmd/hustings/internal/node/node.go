@@ -125,6 +125,7 @@ func (n *node) open() error {
 	n.metrics.Watch(n.transport)
 	host, err := elector.NewHost(elector.HostConfig{
 		Self: n.config.Node, Store: lateStore{n}, Transport: introducing{n.transport, n.met}, Logger: n.log, Metrics: n.metrics.Elector(),
+		NoNodeBeats: true, // it has one group
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,55 @@
+// The host's side of protocol.BeatEdge: beats between nodes.
+
+package elector
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// beatEdge is a Host seen as a protocol.BeatEdge. The loop calls its methods.
+type beatEdge struct {
+	host      *Host
+	transport rpc.BeatTransport
+}
+
+// exchange has the node exchange beats, if its transport carries them and nobody objects. The node counts
+// this start of its process first. Entering is held, and no loop runs.
+func (h *Host) exchange() error {
+	t, carries := h.config.Transport.(rpc.BeatTransport)
+	if !carries || h.config.NoNodeBeats || h.exchanges {
+		return nil
+	}
+	starts, err := memberstate.CountStart(h.config.Store, uint64(max(h.clock().Unix(), 1)))
+	if err != nil {
+		return fmt.Errorf("elector: counting the start of node %q: %w", h.config.Self, err)
+	}
+	h.exchanges = true
+	h.node.Exchange(starts, uint16(rand.Uint32()), beatEdge{h, t})
+	return nil
+}
+
+// ReceiveBeat takes a beat that the transport delivers.
+func (h *Host) ReceiveBeat(b *rpc.Beat) {
+	h.mu.Lock()
+	kept := h.intake.ReceiveBeat(b)
+	h.mu.Unlock()
+	if !kept {
+		h.drop(protocol.DropQueueFull, 1)
+	}
+	h.wakeLoop()
+}
+
+// SendBeat sends a beat to one node.
+func (e beatEdge) SendBeat(to string, b *rpc.Beat) { e.transport.SendBeat(to, b) }
+
+// Group is the group of this name; nil if there is none.
+func (e beatEdge) Group(name string) *protocol.Group {
+	e.host.mu.Lock()
+	defer e.host.mu.Unlock()
+	return e.host.intake.Group(name)
+}

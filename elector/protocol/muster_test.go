@@ -1,0 +1,162 @@
+// A node begins only so many campaigns at a time.
+
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// crowd is a node with three groups, whose alarms have just rung. It has one campaign under way at a time.
+func crowd(t *testing.T) (a, b, c *recorder) {
+	t.Helper()
+	a = newRecorders(t, 1)[0]
+	a.node.LimitCampaigns(1)
+	a.start()
+	b, c = a.beside("b"), a.beside("c")
+	a.did()
+	a.ring()
+	return a, b, c
+}
+
+var asked = []string{"ask ledger 0"}
+
+// stands are the one of these two groups that has asked for its ledger, and the one that waits.
+func stands(t *testing.T, one, other *recorder) (campaigns, waits *recorder) {
+	t.Helper()
+	did := one.did()
+	if len(did) == 0 {
+		one, other, did = other, one, other.did()
+	}
+	require.Equal(t, asked, did)
+	require.Empty(t, other.did())
+	return one, other
+}
+
+func TestTheNextCampaignBeginsWhenOneIsOver(t *testing.T) {
+	a, b, c := crowd(t)
+	assert.Equal(t, asked, a.did())
+	standAndVote(a)
+	assert.Empty(t, append(b.did(), c.did()...), "the first one's vote is not on the disk yet")
+	a.node.Saved(nil)
+	require.Equal(t, memberstate.Leader, a.group.Role)
+	a.node.EndTurn()
+	second, third := stands(t, b, c)
+	a.node.End(&second.group)
+	a.node.EndTurn()
+	assert.Equal(t, asked, third.did(), "one that ends is over, too")
+	assert.Equal(t, 1, a.node.muster.open)
+}
+
+// Otherwise engines that hang would keep all other groups of the node without leaders.
+func TestACampaignThatHangsDoesNotKeepOthersWaitingForEver(t *testing.T) {
+	a, b, c := crowd(t)
+	assert.Equal(t, asked, a.did())
+	at, waits := a.node.Next()
+	require.True(t, waits)
+	assert.Equal(t, a.node.now+a.group.Rules.Timing.Detection(), at)
+	a.node.At(at)
+	a.node.EndTurn()
+	_, third := stands(t, b, c)
+	standAndVote(a)
+	assert.Empty(t, third.did(), "its place is taken")
+}
+
+// Most of those that wait need not stand in the end, because another member does.
+func TestWhoFollowsALeaderMeanwhileDoesNotStand(t *testing.T) {
+	a := newRecorders(t, 1)[0]
+	a.node.LimitCampaigns(1)
+	a.start()
+	d := newRecorders(t, 3)[0]
+	d.node, d.group.name = a.node, "d"
+	d.start()
+	for !a.node.muster.waiting.waits() {
+		a.ring()
+	}
+	require.Equal(t, idle, d.group.round.phase, "it is the one that waits")
+	for range 2 { // it adopts the term, and then follows
+		a.node.Deliver(&d.group, &rpc.Message{
+			Group: "d", From: "n1", To: "n0", Leader: "n1", Voters: d.group.Members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1, Round: 1},
+		})
+		d.answer()
+		a.node.Saved(nil)
+		a.node.EndTurn()
+	}
+	require.Equal(t, memberstate.Follower, d.group.Role)
+	d.did()
+	a.node.End(&a.group)
+	a.node.EndTurn()
+	assert.NotContains(t, d.did(), asked[0])
+	assert.Zero(t, a.node.muster.open)
+	assert.False(t, a.node.muster.waiting.waits())
+	assert.NotContains(t, a.dropped, DropStaleAlarm, "its alarm does not ring any more")
+}
+
+func TestACampaignIsUnderWayWhileItsAnswersAreAwaited(t *testing.T) {
+	all := newRecorders(t, 3)
+	for _, d := range all {
+		d.start()
+	}
+	a := all[0]
+	a.node.LimitCampaigns(1)
+	for !a.group.begins() || a.node.muster.open == 0 {
+		a.ring()
+	}
+	b := a.beside("b")
+	at, _ := a.node.Next()
+	a.node.At(at)
+	a.answer()
+	require.NotEmpty(t, a.post, "it has asked for pre-votes")
+	assert.Empty(t, b.did())
+	assert.Equal(t, 1, a.node.muster.open)
+	deliver(all)
+	require.Equal(t, memberstate.Leader, a.group.Role)
+	assert.Equal(t, asked, b.did())
+	b.node.End(&b.group)
+	a.node.EndTurn()
+	assert.False(t, a.node.muster.begun.waits(), "nothing is left of either")
+}
+
+func TestAQueueOfCampaignsIsBounded(t *testing.T) {
+	var q campaigns
+	taken := time.Duration(0)
+	for i := range time.Duration(1000) {
+		q.add(campaign{due: 2 * i})
+		q.add(campaign{due: 2*i + 1})
+		q.drop(func(c *campaign) bool { // it never becomes empty
+			if c.due >= 2*i {
+				return false
+			}
+			assert.Equal(t, taken, c.due)
+			taken++
+			return true
+		})
+	}
+	assert.True(t, q.waits())
+	assert.EqualValues(t, 1998, taken)
+	assert.Less(t, cap(q.all), 20)
+}
+
+// A group may be stopped and join again in the same memory. Its alarms are numbered anew.
+func TestAGroupThatJoinsAgainHasNoCampaignOfBefore(t *testing.T) {
+	a, b, c := crowd(t)
+	require.Equal(t, asked, a.did())
+	for _, d := range []*recorder{b, c} {
+		before := d.group.alarm
+		a.node.End(&d.group)
+		d.group = NewGroup(d.group.Electorate, d.group.name, d)
+		require.NoError(t, d.group.Restore(memberstate.Record{}, false, memberstate.Position{}))
+		d.start()
+		require.Equal(t, before, d.group.alarm)
+		d.did()
+	}
+	a.node.End(&a.group)
+	a.node.EndTurn()
+	assert.Empty(t, append(b.did(), c.did()...), "their alarms have not rung")
+}
