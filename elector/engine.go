@@ -5,7 +5,6 @@ package elector
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -31,15 +30,9 @@ type callbacks struct {
 	resume  context.CancelFunc              // ends the handover for which writes are paused; owned by the loop
 }
 
-// AskLedger calls the engine's LedgerEnd, which may wait for locks of the engine.
+// AskLedger has the engine's LedgerEnd called, which may wait for locks of the engine.
 func (e *engine) AskLedger(term memberstate.Term) {
-	e.spawn(protocol.TellLedgerEnd, func(r *protocol.Request) {
-		r.Err = fmt.Errorf("elector: group %q: LedgerEnd: %w", e.group.Name(), errExited)
-		r.Ledger, r.Err = e.ledgerEnd(term), nil
-		if x := e.extras.Load(); x != nil {
-			r.Term = memberstate.Term(x.heardTerm.Load())
-		}
-	})
+	e.Host().ledgers.ask(ledgerCall{(*Elector)(e), term})
 }
 
 // Hold begins a lease, extends it, or ends it (zero). It does not extend a lease that Holds has

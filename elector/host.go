@@ -25,6 +25,7 @@ type Host struct {
 	epoch   time.Time        // when the host was made
 	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
+	ledgers ledgers
 
 	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
 	exchanges bool          // the node exchanges beats; guarded by entering
