@@ -38,6 +38,7 @@ type node struct {
 	arrived  []parcel      // the messages that wait in its intake
 	orders   []func()      // what its engines do when its pause ends
 	touched  uint64        // a bit for each group that has changed in this turn
+	turns    int           // that the node has taken
 	slowDisk bool          // saves take long
 
 	judgeHangs bool // its function that judges all engines does not return
@@ -154,15 +155,27 @@ func (n *node) endTurn() {
 	if !n.Alive {
 		return
 	}
-	for ; n.touched != 0; n.touched &= n.touched - 1 {
-		n.world.check.Turned(&n.members[bits.TrailingZeros64(n.touched)].Member)
-	}
+	n.judgeTurn()
 	due, waits := n.host.Next()
 	if !waits {
 		n.world.alarms.Set(n.Index, 0)
 		return
 	}
 	n.world.alarms.Set(n.Index, max(n.clock.When(due)+int64(n.Sluggish), n.world.now+1))
+}
+
+// judgeTurn has those checked whom the turn has changed. Beats change many, and do not say whom, so whether the
+// node still looks at its groups is checked of one after the other. It is checked now and then only, because
+// a group that the node has forgotten stays forgotten.
+func (n *node) judgeTurn() {
+	for ; n.touched != 0; n.touched &= n.touched - 1 {
+		n.world.check.Turned(&n.members[bits.TrailingZeros64(n.touched)].Member)
+	}
+	const now = 4
+	if n.turns++; n.turns%now == 0 {
+		m := &n.members[n.turns/now%len(n.members)]
+		n.world.check.Watched(&m.Member, n.host.Watches(&m.group))
+	}
 }
 
 func (n *node) ring() {

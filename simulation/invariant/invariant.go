@@ -10,7 +10,7 @@
 //	TermsRise        internal/check/vote.go       Raft, figure 2, currentTerm
 //	SavedBeforeSaid  internal/check/vote.go       robustmq#2039; fault 2: nothing is sent before it is durable
 //	LegalStep        internal/check/step.go       memberstate's transitions; a step reports all that it changed
-//	NeverStuck       internal/check/step.go       a member that takes part has an alarm
+//	NeverStuck       internal/check/step.go       something makes a node look again at a member that takes part
 //	OneOffice        internal/check/office.go     an engine serves a term once, and not after it is lost
 //	LeaderComplete   internal/check/ledger.go     Raft, leader completeness: a leader's ledger holds what was committed
 //	CommittedStays   internal/check/ledger.go     Raft, state machine safety: no node loses a committed entry that it has acknowledged

@@ -164,3 +164,16 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 		c.Violated(invariant.OneOffice, n, "it asks for votes before its engine has stopped serving term %d", n.Engine.Running)
 	}
 }
+
+// Watched checks what makes the node look at a member after a turn. Something does, or a voter would wait for
+// others for ever. A member that leaves its heartbeats to nodes has neither an alarm nor a step that waits.
+func (c *Checker) Watched(n *Member, by protocol.Watch) {
+	c.Counts[invariant.NeverStuck]++
+	switch {
+	case n.Shown.Stopped:
+	case by == 0 && n.Group.Role != memberstate.Observer:
+		c.Violated(invariant.NeverStuck, n, "nothing makes its node look at it again")
+	case by.Quiet() && by != protocol.WatchLeader && by != protocol.WatchCohort:
+		c.Violated(invariant.NeverStuck, n, "it leaves its heartbeats to nodes, but it has an alarm, or a step of it waits (%05b)", by)
+	}
+}
