@@ -153,7 +153,8 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 	}
 }
 
-// preferredLeads demands that a preferred member leads in the end, if one can.
+// preferredLeads demands that a preferred member leads in the end, if one can, and if all agree on who that is:
+// a restart forgets what an operator has changed.
 func (w *world) preferredLeads(core []int) {
 	var can memberstate.Set
 	for _, i := range core {
@@ -162,7 +163,8 @@ func (w *world) preferredLeads(core []int) {
 	for place := range w.options.Groups {
 		first := &w.nodes[core[0]].members[place]
 		wanted := can & first.rules().Preferred
-		if wanted == 0 || w.check.Over {
+		disagrees := func(i int) bool { return w.nodes[i].members[place].rules().Preferred != first.rules().Preferred }
+		if wanted == 0 || w.check.Over || slices.ContainsFunc(core, disagrees) {
 			continue
 		}
 		w.check.Counts[invariant.PreferredLeads]++

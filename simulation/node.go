@@ -174,7 +174,8 @@ func (n *node) judgeTurn() {
 	const now = 4
 	if n.turns++; n.turns%now == 0 {
 		m := &n.members[n.turns/now%len(n.members)]
-		n.world.check.Watched(&m.Member, n.host.Watches(&m.group))
+		by, takesPart := n.host.Watches(&m.group)
+		n.world.check.Watched(&m.Member, by, takesPart)
 	}
 }
 

@@ -23,9 +23,9 @@ const (
 // Quiet says that the group leaves its heartbeats to nodes.
 func (w Watch) Quiet() bool { return w&(WatchLeader|WatchCohort) != 0 }
 
-// Watches says what makes the node look at a group that takes part. It searches the lists themselves, and does
-// not believe the group.
-func (n *Node) Watches(g *Group) (by Watch) {
+// Watches says what makes the node look at a group, if the group takes part. It searches the lists themselves,
+// and does not believe the group.
+func (n *Node) Watches(g *Group) (by Watch, takesPart bool) {
 	listed := func(l places) bool { return g.place > 0 && int(g.place) <= len(l) && l[g.place-1] == g }
 	if slices.Contains(n.alarms.heap, look{g.look, g}) {
 		by |= WatchAlarm
@@ -43,5 +43,5 @@ func (n *Node) Watches(g *Group) (by Watch) {
 	if g.Waits() {
 		by |= WatchStep
 	}
-	return by
+	return by, g.running
 }

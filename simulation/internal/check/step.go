@@ -167,10 +167,10 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 
 // Watched checks what makes the node look at a member after a turn. Something does, or a voter would wait for
 // others for ever. A member that leaves its heartbeats to nodes has neither an alarm nor a step that waits.
-func (c *Checker) Watched(n *Member, by protocol.Watch) {
+func (c *Checker) Watched(n *Member, by protocol.Watch, takesPart bool) {
 	c.Counts[invariant.NeverStuck]++
 	switch {
-	case n.Shown.Stopped:
+	case !takesPart:
 	case by == 0 && n.Group.Role != memberstate.Observer:
 		c.Violated(invariant.NeverStuck, n, "nothing makes its node look at it again")
 	case by.Quiet() && by != protocol.WatchLeader && by != protocol.WatchCohort:
