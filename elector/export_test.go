@@ -17,3 +17,6 @@ func Waiting(e *Elector) (requests, queued int) {
 	queued, _ = e.group.Queued()
 	return h.intake.Waiting(), queued
 }
+
+// Watchers is how many watch all groups of the host.
+func (h *Host) Watchers() int { return len(h.watchers.list()) }

@@ -27,6 +27,8 @@ type Host struct {
 	wake    chan struct{}
 	ledgers ledgers
 
+	watchers watchers
+
 	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
 	exchanges bool          // the node exchanges beats; guarded by entering
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
@@ -68,11 +69,16 @@ type numberedView struct {
 func (e *engine) Show(v protocol.View) {
 	h, before := e.Host(), e.view.Load()
 	e.view.Update(func(old numberedView) (numberedView, bool) { return numberedView{v, old.revision + 1}, true })
+	h.watchers.tell((*Elector)(e))
+	logs := !v.Stopped && v != before.View && h.log.Enabled(context.Background(), slog.LevelInfo)
+	if h.metrics.Changed == nil && !logs {
+		return
+	}
 	s := (*Elector)(e).Status()
 	if f := h.metrics.Changed; f != nil {
 		f(s)
 	}
-	if !v.Stopped && v != before.View {
+	if logs {
 		h.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote,
 			"last_leader", s.LastLeader, "departure", s.Departure.String(), "ability", s.Inability.String())
 	}
