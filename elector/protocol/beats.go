@@ -88,6 +88,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 		return
 	}
 	p.spokeAt = n.now
+	p.speaks()
 	n.call(p)
 	t := p.link.hears(b, n.beats.number, func(l *rpc.Leaving) { n.ended(p, l) })
 	p.reply = p.reply || t.reply
@@ -130,6 +131,7 @@ func (n *Node) lookAtObstacle(quiet places) {
 // watch does what is due for links and cohorts.
 func (n *Node) watch() {
 	for _, p := range n.beats.peers {
+		n.hintSome(p)
 		if len(p.followers) > 0 && n.now-p.heardAt >= p.wait {
 			p.link.silences++
 			n.unbindAll(p)
@@ -162,6 +164,9 @@ func (n *Node) nextWatch() (due time.Duration, waits bool) {
 		if len(p.followers) > 0 {
 			sooner(p.heardAt + p.wait)
 		}
+		if p.hint != nil {
+			sooner(p.hint.due())
+		}
 	}
 	for _, c := range n.beats.rest {
 		sooner(c.losesQuorum(n.now))
@@ -181,6 +186,7 @@ func (n *Node) sendBeats() {
 	if due {
 		n.nextBeat()
 	}
+	n.askHinted()
 	for _, p := range b.peers {
 		if p.reply || due && p.offers > 0 {
 			p.reply = false
@@ -198,6 +204,12 @@ func (n *Node) nextBeat() {
 		b.due = 0
 		return
 	}
+	b.due = n.now + b.every
+	b.count(n.now)
+}
+
+// count gives the next beat its number.
+func (b *beats) count(now time.Duration) {
 	b.number++
-	b.sent[b.number%keptBeats], b.due = n.now, n.now+b.every
+	b.sent[b.number%keptBeats] = now
 }

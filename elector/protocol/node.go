@@ -247,19 +247,6 @@ func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now tim
 // called when the input has been handled, or when the group has ended.
 func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }
 
-// PeerLost takes the transport's hint that a process is gone, for all groups of the node.
-func (n *Node) PeerLost(node string) {
-	for _, g := range n.edge.Groups() {
-		seat := g.Members.Seat(node)
-		if g.Rules.All.Has(seat) { // so n.lost is bounded by the members
-			n.lost[node] = n.now
-		}
-		if g.running && seat == g.Leader { // before its start a group is its starter's
-			n.give(g, &Input{Kind: PeerLost, Seat: seat}, purpose{})
-		}
-	}
-}
-
 // LeaseOver tells a group that its lease has run out.
 func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 	g.LeaseOver(term)

@@ -25,6 +25,7 @@ type peer struct {
 	link       Link
 	linked     bool          // the two nodes exchange beats
 	reply      bool          // it waits for a reply
+	hint       *hint         // that it is gone; nil: there is none
 	offers     int           // groups led here that have offered it a bond
 	spokeAt    time.Duration // when a beat or an answer of it arrived last
 	answeredAt time.Duration // when the newest beat was sent that it has answered; 0: none in this session
