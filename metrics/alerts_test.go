@@ -20,7 +20,7 @@ import (
 // labelled returns the labels of every metric.
 func labelled() map[string][]string {
 	descs := make(chan *prometheus.Desc, 100)
-	metrics.New().Describe(descs)
+	metrics.New(metrics.PerGroup()).Describe(descs)
 	close(descs)
 	all := map[string][]string{}
 	for d := range descs {

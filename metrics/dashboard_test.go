@@ -17,7 +17,7 @@ import (
 func described(t *testing.T) map[string]bool {
 	t.Helper()
 	descs := make(chan *prometheus.Desc, 100)
-	metrics.New().Describe(descs)
+	metrics.New(metrics.PerGroup()).Describe(descs)
 	close(descs)
 	names := map[string]bool{}
 	for d := range descs {

@@ -7,6 +7,7 @@
 //	m.Watch(transport)
 //	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
 //
-// Most metrics are kept for each group. docs/operation.md explains each one,
+// Metrics are summed up over all groups of a host, so there are as many for a million groups as for one. A host with
+// few groups can have some of them for each group: New(PerGroup()). docs/operation.md explains each one,
 // docs/grafana.json is a dashboard, and docs/alerts.yaml has alert rules.
 package metrics

@@ -14,7 +14,7 @@ import (
 
 // This example exports the metrics of a member, which is alone in its group.
 func Example() {
-	figures := metrics.New()
+	figures := metrics.New(metrics.PerGroup())
 	registry := prometheus.NewRegistry() // or prometheus.MustRegister, and promhttp.Handler
 	registry.MustRegister(figures)
 
@@ -25,7 +25,7 @@ func Example() {
 		Group: "orders", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		Lead: func(ctx context.Context, _ memberstate.Term) error {
-			show(registry, "hustings_term")
+			show(registry, "hustings_group_term")
 			cancel()
 			<-ctx.Done()
 			return nil
@@ -36,7 +36,7 @@ func Example() {
 	}
 	fmt.Println("ended:", el.Run(ctx))
 	// Output:
-	// hustings_term of "orders" is 1
+	// hustings_group_term of "orders" is 1
 	// ended: <nil>
 }
 

@@ -52,7 +52,7 @@ func value(m *dto.Metric) float64 {
 
 func TestAVoterWithoutAQuorumReportsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := metrics.New()
+		m := metrics.New(metrics.PerGroup())
 		el, err := elector.New(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"), Metrics: m.Elector()}, elector.GroupConfig{
 			Group: "g", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
@@ -62,38 +62,38 @@ func TestAVoterWithoutAQuorumReportsNoLeader(t *testing.T) {
 		<-time.After(10 * time.Second)
 		synctest.Wait()
 		now := figures(t, m)
-		assert.Equal(t, 1, now["hustings_role g candidate"])
-		assert.Equal(t, 0, now["hustings_role g leader"])
-		assert.Equal(t, 10, now["hustings_leaderless_seconds_total g"])
-		assert.Positive(t, now["hustings_rounds_started_total g pre-vote"])
-		assert.Positive(t, now["hustings_rounds_ended_total g WAIT_TO_REVOTE pre-vote"])
+		assert.Equal(t, 1, now["hustings_group_role g candidate"])
+		assert.Equal(t, 0, now["hustings_group_role g leader"])
+		assert.Equal(t, 10, now["hustings_group_leaderless_seconds_total g"])
+		assert.Positive(t, now["hustings_rounds_started_total pre-vote"])
+		assert.Positive(t, now["hustings_rounds_ended_total WAIT_TO_REVOTE pre-vote"])
 		assert.Positive(t, now["hustings_messages_sent_total vote"])
-		assert.NotContains(t, now, "hustings_since_quorum_seconds g")
+		assert.NotContains(t, now, "hustings_group_since_quorum_seconds g")
 		require.NoError(t, el.Stop(t.Context()))
-		assert.NotContains(t, figures(t, m), "hustings_term g", "a group that has ended has no gauges")
+		assert.NotContains(t, figures(t, m), "hustings_group_term g", "a group that has ended has no gauges")
 	})
 }
 
 func TestALeaderReportsItsQuorums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := metrics.New()
+		m := metrics.New(metrics.PerGroup())
 		told := m.Elector()
 		told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n0", Role: memberstate.Leader})
 		<-time.After(2 * time.Second)
-		assert.Equal(t, 2, figures(t, m)["hustings_since_quorum_seconds g"])
+		assert.Equal(t, 2, figures(t, m)["hustings_group_since_quorum_seconds g"])
 		told.QuorumHeard("g", time.Millisecond)
 		<-time.After(time.Second)
 		now := figures(t, m)
-		assert.Equal(t, 1, now["hustings_since_quorum_seconds g"])
-		assert.Equal(t, 1, now["hustings_quorum_seconds g"])
-		assert.Equal(t, 3, now["hustings_term g"])
-		assert.Zero(t, now["hustings_leaderless_seconds_total g"])
+		assert.Equal(t, 1, now["hustings_group_since_quorum_seconds g"])
+		assert.Equal(t, 1, now["hustings_quorum_seconds"])
+		assert.Equal(t, 3, now["hustings_group_term g"])
+		assert.Zero(t, now["hustings_group_leaderless_seconds_total g"])
 		told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n0", Role: memberstate.Leader, Revision: 2})
-		assert.Equal(t, 1, figures(t, m)["hustings_since_quorum_seconds g"], "it is the same office")
+		assert.Equal(t, 1, figures(t, m)["hustings_group_since_quorum_seconds g"], "it is the same office")
 		told.Changed(elector.Status{Group: "g", Term: 4, Leader: "n0", Role: memberstate.Leader})
-		assert.Zero(t, figures(t, m)["hustings_since_quorum_seconds g"], "a quorum has elected it")
+		assert.Zero(t, figures(t, m)["hustings_group_since_quorum_seconds g"], "a quorum has elected it")
 		told.Answered("g", 0, rpc.Accept)
-		assert.Equal(t, 1, figures(t, m)["hustings_vote_answers_total g "+rpc.Mark(0).String()+" "+rpc.Accept.String()])
+		assert.Equal(t, 1, figures(t, m)["hustings_vote_answers_total "+rpc.Mark(0).String()+" "+rpc.Accept.String()])
 		told.Saved(1, time.Millisecond, nil)
 		told.Saved(2, time.Millisecond, nil)
 		told.Saved(2, time.Millisecond, assert.AnError)
@@ -107,18 +107,18 @@ func TestALeaderReportsItsQuorums(t *testing.T) {
 // The time without a leader grows, however often other things change.
 func TestTheTimeWithoutALeaderGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := metrics.New()
+		m := metrics.New(metrics.PerGroup())
 		told := m.Elector()
 		for term := range memberstate.Term(3) {
 			told.Changed(elector.Status{Group: "g", Term: term})
 			<-time.After(time.Second)
 		}
-		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
+		assert.Equal(t, 3, figures(t, m)["hustings_group_leaderless_seconds_total g"])
 		for revision := range uint64(2) {
 			told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n1", Revision: revision})
 			<-time.After(time.Second)
 		}
-		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
+		assert.Equal(t, 3, figures(t, m)["hustings_group_leaderless_seconds_total g"])
 	})
 }
 
@@ -147,14 +147,14 @@ func TestRepairsOfAStoreAreCounted(t *testing.T) {
 }
 
 func TestNamesAndHelpFollowTheConventions(t *testing.T) {
-	problems, err := testutil.CollectAndLint(metrics.New())
+	problems, err := testutil.CollectAndLint(metrics.New(metrics.PerGroup()))
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 }
 
 // Every event is counted once, with its own labels.
 func TestEachCounterHasItsLabels(t *testing.T) {
-	m := metrics.New()
+	m := metrics.New(metrics.PerGroup())
 	told := m.Elector()
 	told.Asked("g", rpc.PreVote)
 	told.Judged("g", rpc.PreVote, protocol.WaitToRevote)
@@ -164,23 +164,23 @@ func TestEachCounterHasItsLabels(t *testing.T) {
 	told.Sent("n1", []rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest}}, {Body: rpc.Body{Kind: rpc.Heartbeat}}, {Body: rpc.Body{Kind: rpc.VoteRequest}}})
 	now := figures(t, m)
 	for name, want := range map[string]int{
-		"hustings_rounds_started_total g " + rpc.PreVote.String():                                      1,
-		"hustings_rounds_ended_total g " + protocol.WaitToRevote.String() + " " + rpc.PreVote.String(): 1,
-		"hustings_vote_answers_total h " + rpc.PreVote.String() + " " + rpc.Accept.String():            1,
-		"hustings_inputs_dropped_total " + protocol.DropStaleAnswer.String():                           7,
-		"hustings_messages_sent_total " + rpc.VoteRequest.String():                                     2,
-		"hustings_messages_sent_total " + rpc.Heartbeat.String():                                       1,
+		"hustings_rounds_started_total " + rpc.PreVote.String():                                      1,
+		"hustings_rounds_ended_total " + protocol.WaitToRevote.String() + " " + rpc.PreVote.String(): 1,
+		"hustings_vote_answers_total " + rpc.PreVote.String() + " " + rpc.Accept.String():            1,
+		"hustings_inputs_dropped_total " + protocol.DropStaleAnswer.String():                         7,
+		"hustings_messages_sent_total " + rpc.VoteRequest.String():                                   2,
+		"hustings_messages_sent_total " + rpc.Heartbeat.String():                                     1,
 	} {
 		assert.Equal(t, want, now[name], name)
 	}
 	told.QuorumHeard("nobody's", time.Second)
-	assert.NotContains(t, figures(t, m), "hustings_since_quorum_seconds nobody's")
+	assert.NotContains(t, figures(t, m), "hustings_group_since_quorum_seconds nobody's")
 }
 
 // A group that has ended begins anew: its time without a leader starts with its new beginning.
 func TestAGroupThatEndedBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := metrics.New()
+		m := metrics.New(metrics.PerGroup())
 		told := m.Elector()
 		told.Changed(elector.Status{Group: "g", Term: 1})
 		<-time.After(time.Minute)
@@ -188,12 +188,12 @@ func TestAGroupThatEndedBeginsAnew(t *testing.T) {
 		<-time.After(time.Minute)
 		told.Changed(elector.Status{Group: "g", Term: 1})
 		<-time.After(3 * time.Second)
-		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
+		assert.Equal(t, 3, figures(t, m)["hustings_group_leaderless_seconds_total g"])
 		told.Changed(elector.Status{Group: "g", Term: 1, Leader: "n1"})
 		<-time.After(time.Minute)
 		told.Changed(elector.Status{Group: "g", Term: 2})
 		<-time.After(2 * time.Second)
-		assert.Equal(t, 5, figures(t, m)["hustings_leaderless_seconds_total g"])
+		assert.Equal(t, 5, figures(t, m)["hustings_group_leaderless_seconds_total g"])
 	})
 }
 
@@ -227,11 +227,11 @@ func TestATimedDiskReturnsTheErrorsOfItsDisk(t *testing.T) {
 }
 
 func TestTheCauseOfAnInabilityIsReported(t *testing.T) {
-	m := metrics.New()
+	m := metrics.New(metrics.PerGroup())
 	status := elector.Status{Group: "g", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0", Inability: protocol.NotAbleDisk}
 	m.Elector().Changed(status)
-	assert.Equal(t, 1, figures(t, m)["hustings_unable disk g"])
+	assert.Equal(t, 1, figures(t, m)["hustings_group_unable disk g"])
 	status.Inability = protocol.Able
 	m.Elector().Changed(status)
-	assert.NotContains(t, figures(t, m), "hustings_unable disk g")
+	assert.NotContains(t, figures(t, m), "hustings_group_unable disk g")
 }

@@ -71,7 +71,8 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 	return members, nil
 }
 
-// Status returns the node's state in a group, or in all its groups if none is named.
+// Status returns the node's state in a group, or in all its groups if none is named. A node that has very many
+// refuses that, because their states do not fit into one message; Statuses returns any number.
 func (c *Client) Status(ctx context.Context, group string) ([]elector.Report, error) {
 	answer, err := c.calls.Status(ctx, &electorpb.StatusRequest{Group: group})
 	if err != nil {

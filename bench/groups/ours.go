@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/directwire"
 	"github.com/hustings/hustings/memberstate"
 )
 
 type ours struct {
-	wire   *wire
+	wire   *directwire.Wire
 	stores []*memberstate.MemStore
 	hosts  []*elector.Host
 	groups [][]*elector.Elector // by host, then by group
@@ -35,10 +36,10 @@ func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Pos
 func Ours(ctx context.Context, t Task) (Cost, error) { return costOf(ctx, t, oursOf) }
 
 func oursOf(names []string) (subject, error) {
-	o := &ours{wire: newWire(nodes[:]), since: time.Now()}
+	o := &ours{wire: directwire.New(nodes[:]...), since: time.Now()}
 	for _, node := range nodes {
 		store := new(memberstate.MemStore)
-		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.ends[node]})
+		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.End(node)})
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func (o *ours) settle(ctx context.Context) (time.Duration, error) {
 func (o *ours) led(g int) bool {
 	leader, led := "", false
 	for i, el := range o.groups {
-		if o.wire.ends[nodes[i]].silent.Load() {
+		if o.wire.End(nodes[i]).Silent() {
 			continue
 		}
 		s := el[g].Status()
@@ -108,7 +109,7 @@ func (o *ours) idle(ctx context.Context, d time.Duration) error {
 func (o *ours) silence() error {
 	last := hosts - 1
 	o.since = time.Now()
-	o.wire.ends[nodes[last]].silent.Store(true)
+	o.wire.End(nodes[last]).Silence()
 	return o.hosts[last].Close(ended())
 }
 

@@ -1647,6 +1647,385 @@ func (x *StatusResponse) GetStatuses() []*Status {
 	return nil
 }
 
+type StatusesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// prefix is how the names of the groups begin; empty: all groups.
+	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusesRequest) Reset() {
+	*x = StatusesRequest{}
+	mi := &file_elector_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusesRequest) ProtoMessage() {}
+
+func (x *StatusesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusesRequest.ProtoReflect.Descriptor instead.
+func (*StatusesRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *StatusesRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+// StatusesResponse has some of the statuses.
+type StatusesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Statuses      []*Status              `protobuf:"bytes,1,rep,name=statuses,proto3" json:"statuses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusesResponse) Reset() {
+	*x = StatusesResponse{}
+	mi := &file_elector_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusesResponse) ProtoMessage() {}
+
+func (x *StatusesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusesResponse.ProtoReflect.Descriptor instead.
+func (*StatusesResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *StatusesResponse) GetStatuses() []*Status {
+	if x != nil {
+		return x.Statuses
+	}
+	return nil
+}
+
+type SummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// prefix is how the names of the groups begin; empty: all groups.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// examples is how many groups that need attention are shown at most.
+	Examples      uint32 `protobuf:"varint,2,opt,name=examples,proto3" json:"examples,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummaryRequest) Reset() {
+	*x = SummaryRequest{}
+	mi := &file_elector_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummaryRequest) ProtoMessage() {}
+
+func (x *SummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummaryRequest.ProtoReflect.Descriptor instead.
+func (*SummaryRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SummaryRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *SummaryRequest) GetExamples() uint32 {
+	if x != nil {
+		return x.Examples
+	}
+	return 0
+}
+
+// SummaryResponse has counts of groups.
+type SummaryResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Node   string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Groups uint64                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	// starting have joined, but do not take part yet. No other field counts them.
+	Starting uint64       `protobuf:"varint,3,opt,name=starting,proto3" json:"starting,omitempty"`
+	Roles    []*RoleCount `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
+	// leaders counts groups by the leader that the node knows, leaderless those in which it knows
+	// none.
+	Leaders    map[string]uint64 `protobuf:"bytes,5,rep,name=leaders,proto3" json:"leaders,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Leaderless uint64            `protobuf:"varint,6,opt,name=leaderless,proto3" json:"leaderless,omitempty"`
+	// unable counts groups in which the node is not able to lead, by the reason.
+	Unable      []*InabilityCount `protobuf:"bytes,7,rep,name=unable,proto3" json:"unable,omitempty"`
+	LowestTerm  uint64            `protobuf:"varint,8,opt,name=lowest_term,json=lowestTerm,proto3" json:"lowest_term,omitempty"`
+	HighestTerm uint64            `protobuf:"varint,9,opt,name=highest_term,json=highestTerm,proto3" json:"highest_term,omitempty"`
+	// troubled are the groups without a leader, and those in which the node is not able to lead.
+	// examples are the first of them.
+	Troubled      uint64    `protobuf:"varint,10,opt,name=troubled,proto3" json:"troubled,omitempty"`
+	Examples      []*Status `protobuf:"bytes,11,rep,name=examples,proto3" json:"examples,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummaryResponse) Reset() {
+	*x = SummaryResponse{}
+	mi := &file_elector_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummaryResponse) ProtoMessage() {}
+
+func (x *SummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummaryResponse.ProtoReflect.Descriptor instead.
+func (*SummaryResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SummaryResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SummaryResponse) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetStarting() uint64 {
+	if x != nil {
+		return x.Starting
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetRoles() []*RoleCount {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *SummaryResponse) GetLeaders() map[string]uint64 {
+	if x != nil {
+		return x.Leaders
+	}
+	return nil
+}
+
+func (x *SummaryResponse) GetLeaderless() uint64 {
+	if x != nil {
+		return x.Leaderless
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetUnable() []*InabilityCount {
+	if x != nil {
+		return x.Unable
+	}
+	return nil
+}
+
+func (x *SummaryResponse) GetLowestTerm() uint64 {
+	if x != nil {
+		return x.LowestTerm
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetHighestTerm() uint64 {
+	if x != nil {
+		return x.HighestTerm
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetTroubled() uint64 {
+	if x != nil {
+		return x.Troubled
+	}
+	return 0
+}
+
+func (x *SummaryResponse) GetExamples() []*Status {
+	if x != nil {
+		return x.Examples
+	}
+	return nil
+}
+
+type RoleCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Role          Role                   `protobuf:"varint,1,opt,name=role,proto3,enum=hustings.v1.Role" json:"role,omitempty"`
+	Groups        uint64                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RoleCount) Reset() {
+	*x = RoleCount{}
+	mi := &file_elector_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RoleCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RoleCount) ProtoMessage() {}
+
+func (x *RoleCount) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RoleCount.ProtoReflect.Descriptor instead.
+func (*RoleCount) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RoleCount) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *RoleCount) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+type InabilityCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Inability     Inability              `protobuf:"varint,1,opt,name=inability,proto3,enum=hustings.v1.Inability" json:"inability,omitempty"`
+	Groups        uint64                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InabilityCount) Reset() {
+	*x = InabilityCount{}
+	mi := &file_elector_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InabilityCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InabilityCount) ProtoMessage() {}
+
+func (x *InabilityCount) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InabilityCount.ProtoReflect.Descriptor instead.
+func (*InabilityCount) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *InabilityCount) GetInability() Inability {
+	if x != nil {
+		return x.Inability
+	}
+	return Inability_INABILITY_UNSPECIFIED
+}
+
+func (x *InabilityCount) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
 // Status is the status of a node in a group.
 type Status struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -1684,7 +2063,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +2075,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +2088,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{15}
+	return file_elector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Status) GetGroup() string {
@@ -1847,7 +2226,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2238,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2251,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{16}
+	return file_elector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchRequest) GetGroup() string {
@@ -1891,7 +2270,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_elector_proto_msgTypes[17]
+	mi := &file_elector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2282,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[17]
+	mi := &file_elector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2295,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{17}
+	return file_elector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchResponse) GetStatus() *Status {
@@ -1937,7 +2316,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_elector_proto_msgTypes[18]
+	mi := &file_elector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2328,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[18]
+	mi := &file_elector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2341,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{18}
+	return file_elector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *TransferRequest) GetGroup() string {
@@ -1992,7 +2371,7 @@ type TransferResponse struct {
 
 func (x *TransferResponse) Reset() {
 	*x = TransferResponse{}
-	mi := &file_elector_proto_msgTypes[19]
+	mi := &file_elector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2383,7 @@ func (x *TransferResponse) String() string {
 func (*TransferResponse) ProtoMessage() {}
 
 func (x *TransferResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[19]
+	mi := &file_elector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2396,7 @@ func (x *TransferResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferResponse.ProtoReflect.Descriptor instead.
 func (*TransferResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{19}
+	return file_elector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TransferResponse) GetPreferred() []string {
@@ -2046,7 +2425,7 @@ type TransferFailure struct {
 
 func (x *TransferFailure) Reset() {
 	*x = TransferFailure{}
-	mi := &file_elector_proto_msgTypes[20]
+	mi := &file_elector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2437,7 @@ func (x *TransferFailure) String() string {
 func (*TransferFailure) ProtoMessage() {}
 
 func (x *TransferFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[20]
+	mi := &file_elector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2450,7 @@ func (x *TransferFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferFailure.ProtoReflect.Descriptor instead.
 func (*TransferFailure) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{20}
+	return file_elector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TransferFailure) GetGroup() string {
@@ -2115,7 +2494,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_elector_proto_msgTypes[21]
+	mi := &file_elector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2506,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[21]
+	mi := &file_elector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2519,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{21}
+	return file_elector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Obstacle) GetVoter() string {
@@ -2208,7 +2587,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_elector_proto_msgTypes[22]
+	mi := &file_elector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2599,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[22]
+	mi := &file_elector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2612,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{22}
+	return file_elector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ResignRequest) GetGroup() string {
@@ -2251,7 +2630,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_elector_proto_msgTypes[23]
+	mi := &file_elector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2642,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[23]
+	mi := &file_elector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2655,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{23}
+	return file_elector_proto_rawDescGZIP(), []int{29}
 }
 
 // SettingsRequest names the changes; without any, the settings are only returned. They
@@ -2295,7 +2674,7 @@ type SettingsRequest struct {
 
 func (x *SettingsRequest) Reset() {
 	*x = SettingsRequest{}
-	mi := &file_elector_proto_msgTypes[24]
+	mi := &file_elector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2686,7 @@ func (x *SettingsRequest) String() string {
 func (*SettingsRequest) ProtoMessage() {}
 
 func (x *SettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[24]
+	mi := &file_elector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2699,7 @@ func (x *SettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingsRequest.ProtoReflect.Descriptor instead.
 func (*SettingsRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{24}
+	return file_elector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SettingsRequest) GetGroup() string {
@@ -2364,7 +2743,7 @@ type SettingsResponse struct {
 
 func (x *SettingsResponse) Reset() {
 	*x = SettingsResponse{}
-	mi := &file_elector_proto_msgTypes[25]
+	mi := &file_elector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2755,7 @@ func (x *SettingsResponse) String() string {
 func (*SettingsResponse) ProtoMessage() {}
 
 func (x *SettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[25]
+	mi := &file_elector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2768,7 @@ func (x *SettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingsResponse.ProtoReflect.Descriptor instead.
 func (*SettingsResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{25}
+	return file_elector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SettingsResponse) GetNode() string {
@@ -2435,7 +2814,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_elector_proto_msgTypes[26]
+	mi := &file_elector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +2826,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[26]
+	mi := &file_elector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2460,7 +2839,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{26}
+	return file_elector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Timing) GetHeartbeatNanos() int64 {
@@ -2515,7 +2894,7 @@ type Preferred struct {
 
 func (x *Preferred) Reset() {
 	*x = Preferred{}
-	mi := &file_elector_proto_msgTypes[27]
+	mi := &file_elector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2906,7 @@ func (x *Preferred) String() string {
 func (*Preferred) ProtoMessage() {}
 
 func (x *Preferred) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[27]
+	mi := &file_elector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2919,7 @@ func (x *Preferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preferred.ProtoReflect.Descriptor instead.
 func (*Preferred) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{27}
+	return file_elector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Preferred) GetIds() []string {
@@ -2632,7 +3011,39 @@ const file_elector_proto_rawDesc = "" +
 	"\rStatusRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"A\n" +
 	"\x0eStatusResponse\x12/\n" +
-	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"\xd6\x04\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\")\n" +
+	"\x0fStatusesRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"C\n" +
+	"\x10StatusesResponse\x12/\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"D\n" +
+	"\x0eSummaryRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1a\n" +
+	"\bexamples\x18\x02 \x01(\rR\bexamples\"\xee\x03\n" +
+	"\x0fSummaryResponse\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\x04R\x06groups\x12\x1a\n" +
+	"\bstarting\x18\x03 \x01(\x04R\bstarting\x12,\n" +
+	"\x05roles\x18\x04 \x03(\v2\x16.hustings.v1.RoleCountR\x05roles\x12C\n" +
+	"\aleaders\x18\x05 \x03(\v2).hustings.v1.SummaryResponse.LeadersEntryR\aleaders\x12\x1e\n" +
+	"\n" +
+	"leaderless\x18\x06 \x01(\x04R\n" +
+	"leaderless\x123\n" +
+	"\x06unable\x18\a \x03(\v2\x1b.hustings.v1.InabilityCountR\x06unable\x12\x1f\n" +
+	"\vlowest_term\x18\b \x01(\x04R\n" +
+	"lowestTerm\x12!\n" +
+	"\fhighest_term\x18\t \x01(\x04R\vhighestTerm\x12\x1a\n" +
+	"\btroubled\x18\n" +
+	" \x01(\x04R\btroubled\x12/\n" +
+	"\bexamples\x18\v \x03(\v2\x13.hustings.v1.StatusR\bexamples\x1a:\n" +
+	"\fLeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"J\n" +
+	"\tRoleCount\x12%\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x11.hustings.v1.RoleR\x04role\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\x04R\x06groups\"^\n" +
+	"\x0eInabilityCount\x124\n" +
+	"\tinability\x18\x01 \x01(\x0e2\x16.hustings.v1.InabilityR\tinability\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\x04R\x06groups\"\xd6\x04\n" +
 	"\x06Status\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12%\n" +
@@ -2785,10 +3196,12 @@ const file_elector_proto_rawDesc = "" +
 	"\x12HINDRANCE_NOT_ABLE\x10\b2\x89\x01\n" +
 	"\rMemberService\x128\n" +
 	"\bExchange\x12\x13.hustings.v1.Packet\x1a\x13.hustings.v1.Packet(\x010\x01\x12>\n" +
-	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xb1\x03\n" +
+	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xc2\x04\n" +
 	"\x0fOperatorService\x12D\n" +
 	"\aMembers\x12\x1b.hustings.v1.MembersRequest\x1a\x1c.hustings.v1.MembersResponse\x12A\n" +
-	"\x06Status\x12\x1a.hustings.v1.StatusRequest\x1a\x1b.hustings.v1.StatusResponse\x12@\n" +
+	"\x06Status\x12\x1a.hustings.v1.StatusRequest\x1a\x1b.hustings.v1.StatusResponse\x12I\n" +
+	"\bStatuses\x12\x1c.hustings.v1.StatusesRequest\x1a\x1d.hustings.v1.StatusesResponse0\x01\x12D\n" +
+	"\aSummary\x12\x1b.hustings.v1.SummaryRequest\x1a\x1c.hustings.v1.SummaryResponse\x12@\n" +
 	"\x05Watch\x12\x19.hustings.v1.WatchRequest\x1a\x1a.hustings.v1.WatchResponse0\x01\x12G\n" +
 	"\bTransfer\x12\x1c.hustings.v1.TransferRequest\x1a\x1d.hustings.v1.TransferResponse\x12A\n" +
 	"\x06Resign\x12\x1a.hustings.v1.ResignRequest\x1a\x1b.hustings.v1.ResignResponse\x12G\n" +
@@ -2807,7 +3220,7 @@ func file_elector_proto_rawDescGZIP() []byte {
 }
 
 var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_elector_proto_goTypes = []any{
 	(Feature)(0),             // 0: hustings.v1.Feature
 	(Kind)(0),                // 1: hustings.v1.Kind
@@ -2832,19 +3245,26 @@ var file_elector_proto_goTypes = []any{
 	(*Member)(nil),           // 20: hustings.v1.Member
 	(*StatusRequest)(nil),    // 21: hustings.v1.StatusRequest
 	(*StatusResponse)(nil),   // 22: hustings.v1.StatusResponse
-	(*Status)(nil),           // 23: hustings.v1.Status
-	(*WatchRequest)(nil),     // 24: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 25: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 26: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 27: hustings.v1.TransferResponse
-	(*TransferFailure)(nil),  // 28: hustings.v1.TransferFailure
-	(*Obstacle)(nil),         // 29: hustings.v1.Obstacle
-	(*ResignRequest)(nil),    // 30: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 31: hustings.v1.ResignResponse
-	(*SettingsRequest)(nil),  // 32: hustings.v1.SettingsRequest
-	(*SettingsResponse)(nil), // 33: hustings.v1.SettingsResponse
-	(*Timing)(nil),           // 34: hustings.v1.Timing
-	(*Preferred)(nil),        // 35: hustings.v1.Preferred
+	(*StatusesRequest)(nil),  // 23: hustings.v1.StatusesRequest
+	(*StatusesResponse)(nil), // 24: hustings.v1.StatusesResponse
+	(*SummaryRequest)(nil),   // 25: hustings.v1.SummaryRequest
+	(*SummaryResponse)(nil),  // 26: hustings.v1.SummaryResponse
+	(*RoleCount)(nil),        // 27: hustings.v1.RoleCount
+	(*InabilityCount)(nil),   // 28: hustings.v1.InabilityCount
+	(*Status)(nil),           // 29: hustings.v1.Status
+	(*WatchRequest)(nil),     // 30: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 31: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 32: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 33: hustings.v1.TransferResponse
+	(*TransferFailure)(nil),  // 34: hustings.v1.TransferFailure
+	(*Obstacle)(nil),         // 35: hustings.v1.Obstacle
+	(*ResignRequest)(nil),    // 36: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 37: hustings.v1.ResignResponse
+	(*SettingsRequest)(nil),  // 38: hustings.v1.SettingsRequest
+	(*SettingsResponse)(nil), // 39: hustings.v1.SettingsResponse
+	(*Timing)(nil),           // 40: hustings.v1.Timing
+	(*Preferred)(nil),        // 41: hustings.v1.Preferred
+	nil,                      // 42: hustings.v1.SummaryResponse.LeadersEntry
 }
 var file_elector_proto_depIdxs = []int32{
 	9,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
@@ -2858,38 +3278,49 @@ var file_elector_proto_depIdxs = []int32{
 	15, // 8: hustings.v1.Message.bond:type_name -> hustings.v1.Bond
 	17, // 9: hustings.v1.Beat.leavings:type_name -> hustings.v1.Leaving
 	20, // 10: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	23, // 11: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
-	4,  // 12: hustings.v1.Status.role:type_name -> hustings.v1.Role
-	5,  // 13: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
-	6,  // 14: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
-	23, // 15: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	29, // 16: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
-	7,  // 17: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
-	34, // 18: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
-	35, // 19: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
-	34, // 20: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
-	35, // 21: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
-	8,  // 22: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	11, // 23: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
-	18, // 24: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	21, // 25: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	24, // 26: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	26, // 27: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	30, // 28: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	32, // 29: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
-	8,  // 30: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	12, // 31: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
-	19, // 32: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	22, // 33: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	25, // 34: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	27, // 35: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	31, // 36: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	33, // 37: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
-	30, // [30:38] is the sub-list for method output_type
-	22, // [22:30] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	29, // 11: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	29, // 12: hustings.v1.StatusesResponse.statuses:type_name -> hustings.v1.Status
+	27, // 13: hustings.v1.SummaryResponse.roles:type_name -> hustings.v1.RoleCount
+	42, // 14: hustings.v1.SummaryResponse.leaders:type_name -> hustings.v1.SummaryResponse.LeadersEntry
+	28, // 15: hustings.v1.SummaryResponse.unable:type_name -> hustings.v1.InabilityCount
+	29, // 16: hustings.v1.SummaryResponse.examples:type_name -> hustings.v1.Status
+	4,  // 17: hustings.v1.RoleCount.role:type_name -> hustings.v1.Role
+	6,  // 18: hustings.v1.InabilityCount.inability:type_name -> hustings.v1.Inability
+	4,  // 19: hustings.v1.Status.role:type_name -> hustings.v1.Role
+	5,  // 20: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
+	6,  // 21: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
+	29, // 22: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	35, // 23: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
+	7,  // 24: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
+	40, // 25: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
+	41, // 26: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
+	40, // 27: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
+	41, // 28: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
+	8,  // 29: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	11, // 30: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
+	18, // 31: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	21, // 32: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	23, // 33: hustings.v1.OperatorService.Statuses:input_type -> hustings.v1.StatusesRequest
+	25, // 34: hustings.v1.OperatorService.Summary:input_type -> hustings.v1.SummaryRequest
+	30, // 35: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	32, // 36: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	36, // 37: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	38, // 38: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
+	8,  // 39: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	12, // 40: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
+	19, // 41: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	22, // 42: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	24, // 43: hustings.v1.OperatorService.Statuses:output_type -> hustings.v1.StatusesResponse
+	26, // 44: hustings.v1.OperatorService.Summary:output_type -> hustings.v1.SummaryResponse
+	31, // 45: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	33, // 46: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	37, // 47: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	39, // 48: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
+	39, // [39:49] is the sub-list for method output_type
+	29, // [29:39] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -2903,14 +3334,14 @@ func file_elector_proto_init() {
 		(*Packet_Confirm)(nil),
 		(*Packet_Beat)(nil),
 	}
-	file_elector_proto_msgTypes[24].OneofWrappers = []any{}
+	file_elector_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   28,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

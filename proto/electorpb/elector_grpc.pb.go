@@ -178,6 +178,8 @@ var MemberService_ServiceDesc = grpc.ServiceDesc{
 const (
 	OperatorService_Members_FullMethodName  = "/hustings.v1.OperatorService/Members"
 	OperatorService_Status_FullMethodName   = "/hustings.v1.OperatorService/Status"
+	OperatorService_Statuses_FullMethodName = "/hustings.v1.OperatorService/Statuses"
+	OperatorService_Summary_FullMethodName  = "/hustings.v1.OperatorService/Summary"
 	OperatorService_Watch_FullMethodName    = "/hustings.v1.OperatorService/Watch"
 	OperatorService_Transfer_FullMethodName = "/hustings.v1.OperatorService/Transfer"
 	OperatorService_Resign_FullMethodName   = "/hustings.v1.OperatorService/Resign"
@@ -192,8 +194,14 @@ const (
 type OperatorServiceClient interface {
 	// Members lists the members of a group, with their addresses.
 	Members(ctx context.Context, in *MembersRequest, opts ...grpc.CallOption) (*MembersResponse, error)
-	// Status returns the node's status in its groups.
+	// Status returns the node's status in a group, or in all its groups if they fit into one
+	// message.
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error)
+	// Statuses returns the node's status in any number of groups, in the order of their names.
+	// Older versions do not have it.
+	Statuses(ctx context.Context, in *StatusesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StatusesResponse], error)
+	// Summary counts the node's groups. Older versions do not have it.
+	Summary(ctx context.Context, in *SummaryRequest, opts ...grpc.CallOption) (*SummaryResponse, error)
 	// Watch returns the node's status in one group, now and after every change. It
 	// may skip changes, but never the latest.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
@@ -235,9 +243,38 @@ func (c *operatorServiceClient) Status(ctx context.Context, in *StatusRequest, o
 	return out, nil
 }
 
+func (c *operatorServiceClient) Statuses(ctx context.Context, in *StatusesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StatusesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[0], OperatorService_Statuses_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StatusesRequest, StatusesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_StatusesClient = grpc.ServerStreamingClient[StatusesResponse]
+
+func (c *operatorServiceClient) Summary(ctx context.Context, in *SummaryRequest, opts ...grpc.CallOption) (*SummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SummaryResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Summary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operatorServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[0], OperatorService_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[1], OperatorService_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -292,8 +329,14 @@ func (c *operatorServiceClient) Settings(ctx context.Context, in *SettingsReques
 type OperatorServiceServer interface {
 	// Members lists the members of a group, with their addresses.
 	Members(context.Context, *MembersRequest) (*MembersResponse, error)
-	// Status returns the node's status in its groups.
+	// Status returns the node's status in a group, or in all its groups if they fit into one
+	// message.
 	Status(context.Context, *StatusRequest) (*StatusResponse, error)
+	// Statuses returns the node's status in any number of groups, in the order of their names.
+	// Older versions do not have it.
+	Statuses(*StatusesRequest, grpc.ServerStreamingServer[StatusesResponse]) error
+	// Summary counts the node's groups. Older versions do not have it.
+	Summary(context.Context, *SummaryRequest) (*SummaryResponse, error)
 	// Watch returns the node's status in one group, now and after every change. It
 	// may skip changes, but never the latest.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
@@ -320,6 +363,12 @@ func (UnimplementedOperatorServiceServer) Members(context.Context, *MembersReque
 }
 func (UnimplementedOperatorServiceServer) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
+}
+func (UnimplementedOperatorServiceServer) Statuses(*StatusesRequest, grpc.ServerStreamingServer[StatusesResponse]) error {
+	return status.Error(codes.Unimplemented, "method Statuses not implemented")
+}
+func (UnimplementedOperatorServiceServer) Summary(context.Context, *SummaryRequest) (*SummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Summary not implemented")
 }
 func (UnimplementedOperatorServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -386,6 +435,35 @@ func _OperatorService_Status_Handler(srv interface{}, ctx context.Context, dec f
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).Status(ctx, req.(*StatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_Statuses_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StatusesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperatorServiceServer).Statuses(m, &grpc.GenericServerStream[StatusesRequest, StatusesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_StatusesServer = grpc.ServerStreamingServer[StatusesResponse]
+
+func _OperatorService_Summary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Summary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Summary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Summary(ctx, req.(*SummaryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -471,6 +549,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OperatorService_Status_Handler,
 		},
 		{
+			MethodName: "Summary",
+			Handler:    _OperatorService_Summary_Handler,
+		},
+		{
 			MethodName: "Transfer",
 			Handler:    _OperatorService_Transfer_Handler,
 		},
@@ -484,6 +566,11 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Statuses",
+			Handler:       _OperatorService_Statuses_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "Watch",
 			Handler:       _OperatorService_Watch_Handler,

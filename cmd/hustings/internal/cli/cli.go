@@ -58,7 +58,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
-		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
+		newSim(), newReplay(), newMerge(), newExplore(), newStress(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
 		newSettings(), newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	markErrors(root)

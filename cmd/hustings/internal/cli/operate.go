@@ -22,6 +22,7 @@ import (
 type operation struct {
 	addresses []string
 	group     string
+	prefix    string // how the names of the groups begin; only status sets it
 	tls       tlsFlags
 	as        string
 	timeout   time.Duration

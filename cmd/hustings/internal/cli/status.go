@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -118,6 +119,16 @@ func (s *shownStatus) row() []string {
 	}
 }
 
+// printLines writes each status as a line of JSON.
+func printLines(to io.Writer, all []shownStatus) error {
+	for i := range all {
+		if err := all[i].print(to, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func printTable(to io.Writer, all []shownStatus) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "GROUP\tNODE\tADDRESS\tROLE\tTERM\tLEADER\tLEASE\tLEDGER END\tQUORUM\tLAST LEADER")
@@ -128,52 +139,77 @@ func printTable(to io.Writer, all []shownStatus) error {
 }
 
 func newStatus() *cobra.Command {
-	var o operation
-	cmd := o.command("status", "Show the state of a group's nodes", `  hustings status -a 10.0.0.1:7000 --tls ~/.hustings --as alice`, 3*time.Second, o.status)
-	cmd.Long = `Show the state of a group's nodes. One address is enough, because that node knows the
+	var o statusFlags
+	cmd := o.command("status", "Show the state of a group's nodes", `  hustings status -a 10.0.0.1:7000 --tls ~/.hustings --as alice
+  hustings status -a 10.0.0.1:7000 --prefix orders-`, 3*time.Second, o.status)
+	cmd.Long = fmt.Sprintf(`Show the state of a group's nodes. One address is enough, because that node knows the
 others. A node with several groups shows only its own part in each of them, unless
---group names one.
+--group names one. If it has more than %d, it counts them, and shows some of those that
+need attention: groups without a leader, and groups in which the node is not able to lead.
 
 LEDGER END is the term and the index of the last entry that the engine has reported.
 QUORUM is, for a leader, the time since it sent the newest heartbeat that a quorum has
 answered. LAST LEADER is the previous leader, and why the node considers it gone.
 
-The command fails if one of the nodes that --address names does not answer.`
+--json prints all groups, however many there are.
+
+The command fails if one of the nodes that --address names does not answer.`, mostListed)
+	cmd.Flags().BoolVar(&o.all, "all", false, "list all groups, however many there are")
+	cmd.Flags().StringVar(&o.prefix, "prefix", "", "only the groups whose names begin with this `text`")
 	return cmd
 }
 
-func (o *operation) status(ctx context.Context, cmd *cobra.Command, _ []string) error {
+// statusFlags are the flags of status.
+type statusFlags struct {
+	operation
+	all bool
+}
+
+func (o *statusFlags) status(ctx context.Context, cmd *cobra.Command, _ []string) error {
+	if o.group != "" && (o.all || o.prefix != "") {
+		return usageError{errors.New("--group names one group, so it does not go with --all or --prefix")}
+	}
 	files, err := o.files()
 	if err != nil {
 		return err
 	}
-	found, others := o.ask(ctx, o.addresses, files)
-	silent := 0
-	for i := range found {
-		if found[i].Error != "" {
-			silent++
-		}
-	}
-	more, _ := o.ask(ctx, others.addresses(), files)
+	first := o.ask(ctx, o.addresses, files)
+	silent := first.silent()
+	more := o.ask(ctx, first.others.addresses(), files).list
 	for i := range more {
 		if more[i].Error != "" {
-			more[i].Node, more[i].Group = others[more[i].Address].node, others[more[i].Address].group
+			more[i].Node, more[i].Group = first.others[more[i].Address].node, first.others[more[i].Address].group
 		}
 	}
-	found = oneEach(append(found, more...))
-	if o.asJSON {
-		for i := range found {
-			if err := found[i].print(cmd.OutOrStdout(), true); err != nil {
-				return err
-			}
-		}
-	} else if err := printTable(cmd.OutOrStdout(), found); err != nil {
+	unheard, err := o.show(ctx, cmd.OutOrStdout(), oneEach(append(first.list, more...)), first.crowds, files)
+	if err != nil {
 		return err
 	}
+	silent += unheard
 	if silent > 0 {
 		return fmt.Errorf("%d of %d nodes did not answer", silent, len(o.addresses))
 	}
 	return nil
+}
+
+// show prints the groups that are few, and all of the others or their counts. It returns how many nodes no longer
+// answered.
+func (o *statusFlags) show(ctx context.Context, to io.Writer, few []shownStatus, crowds []crowd, files *grpcrpc.TLS) (silent int, err error) {
+	switch {
+	case o.asJSON:
+		if err := printLines(to, few); err != nil {
+			return 0, err
+		}
+		return o.stream(ctx, crowds, files, func(s *shownStatus) error { return s.print(to, true) })
+	case o.all:
+		silent, _ = o.stream(ctx, crowds, files, func(s *shownStatus) error { // which never fails
+			few = append(few, *s)
+			return nil
+		})
+		return silent, printTable(to, oneEach(few))
+	default:
+		return 0, o.print(to, few, crowds)
+	}
 }
 
 // neighbours are the other members of the groups of nodes, by address.
@@ -187,65 +223,108 @@ func (n neighbours) addresses() (all []string) {
 	return all
 }
 
+// answers are the states of nodes, and the other members of their groups.
+type answers struct {
+	list   []shownStatus
+	others neighbours
+	crowds []crowd // the nodes that have more groups than are listed
+}
+
+// silent is how many nodes did not answer.
+func (a *answers) silent() (count int) {
+	for i := range a.list {
+		if a.list[i].Error != "" {
+			count++
+		}
+	}
+	return count
+}
+
 // ask asks nodes, all at once, for their states and for the other members of their groups.
-func (o *operation) ask(ctx context.Context, addresses []string, files *grpcrpc.TLS) ([]shownStatus, neighbours) {
+func (o *operation) ask(ctx context.Context, addresses []string, files *grpcrpc.TLS) answers {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	answers := make([]struct {
-		all    []shownStatus
-		others neighbours
-	}, len(addresses))
+	each := make([]answers, len(addresses))
 	var asking sync.WaitGroup
 	for i, address := range addresses {
 		asking.Go(func() {
-			all, others, err := o.askOne(ctx, address, files)
-			if err != nil {
-				all = []shownStatus{{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")}}
+			var err error
+			if each[i], err = o.askOne(ctx, address, files); err != nil {
+				each[i] = answers{list: []shownStatus{unanswered(address, err)}}
 			}
-			answers[i].all, answers[i].others = all, others
 		})
 	}
 	asking.Wait()
-	var list []shownStatus
-	others := neighbours{}
-	for _, a := range answers {
-		list = append(list, a.all...)
+	sum := answers{others: neighbours{}}
+	for _, a := range each {
+		sum.list, sum.crowds = append(sum.list, a.list...), append(sum.crowds, a.crowds...)
 		for address, who := range a.others {
 			if !slices.Contains(addresses, address) {
-				others[address] = who
+				sum.others[address] = who
 			}
 		}
 	}
-	return list, others
+	return sum
 }
 
-func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.TLS) (list []shownStatus, others neighbours, err error) {
+// unanswered is shown of a node that did not answer.
+func unanswered(address string, err error) shownStatus {
+	return shownStatus{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")}
+}
+
+func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.TLS) (a answers, err error) {
 	c, err := operator.Dial(address, files)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	defer func() { _ = c.Close() }() // the answer was read, or another error says why not
-	all, err := c.Status(ctx, o.group)
+	all, many, err := o.few(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return a, err
+	}
+	if many != nil {
+		a.crowds = []crowd{{address, many}}
+		return a, nil
 	}
 	for _, s := range all {
-		list = append(list, shown(address, s))
+		a.list = append(a.list, shown(address, s))
 	}
 	if len(all) != 1 {
-		return list, nil, nil
+		return a, nil
 	}
 	members, err := c.Members(ctx, all[0].Group)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
-	others = neighbours{}
+	a.others = neighbours{}
 	for _, m := range members {
 		if m.Address != "" {
-			others[m.Address] = struct{ node, group string }{m.ID, all[0].Group}
+			a.others[m.Address] = struct{ node, group string }{m.ID, all[0].Group}
 		}
 	}
-	return list, others, nil
+	return a, nil
+}
+
+// few returns the states of the groups that were asked for, or their summary if they are many.
+func (o *operation) few(ctx context.Context, c *operator.Client) (all []elector.Report, many *operator.Summary, err error) {
+	if o.group != "" {
+		all, err = c.Status(ctx, o.group)
+		return all, nil, err
+	}
+	sum, err := c.Summary(ctx, o.prefix, mostExamples)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sum.Groups > mostListed {
+		return nil, sum, nil
+	}
+	for r, err := range c.Statuses(ctx, o.prefix) {
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil, nil
 }
 
 // oneEach drops duplicates, which come from asking a node at two addresses: the one that

@@ -34,7 +34,8 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 	if err != nil {
 		return err
 	}
-	found, others := o.ask(ctx, o.addresses, files)
+	first := o.ask(ctx, o.addresses, files)
+	found, others := first.list, first.others
 	var problems []error
 	for i := range found {
 		if found[i].Error != "" {
@@ -44,7 +45,7 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 	if len(problems) == len(o.addresses) {
 		return errors.Join(problems...)
 	}
-	if o.group == "" && len(others) == 0 && len(found) > len(o.addresses) {
+	if o.group == "" && (len(first.crowds) > 0 || len(others) == 0 && len(found) > len(o.addresses)) {
 		return usageError{errors.New("--group is not given, and the node has several groups")}
 	}
 	w := watcher{operation: o, cmd: cmd, files: files}

@@ -59,7 +59,7 @@ func TestALeaderThatLeavesGivesItsLeaseToTheOther(t *testing.T) {
 	assert.Regexp(t, `^group=jobs term=1 leader=a#`, body)
 	require.Eventually(t, func() bool {
 		_, body := get(pages + "/metrics")
-		return strings.Contains(body, `hustings_role{group="jobs",role="leader"} 1`) && strings.Contains(body, `hustings_quorum_seconds_count{group="jobs"}`)
+		return strings.Contains(body, `hustings_group_role{group="jobs",role="leader"} 1`) && !strings.Contains(body, `hustings_quorum_seconds_count 0`)
 	}, patience, time.Millisecond)
 	leave()
 	becomes(t, others, http.StatusOK)

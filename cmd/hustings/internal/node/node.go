@@ -29,7 +29,7 @@ func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) err
 		return ConfigError{err}
 	}
 	m := member{
-		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(),
+		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(metrics.PerGroup()),
 	}
 	m.ability = newAbility(&config, m.log)
 	if config.Lease != "" {

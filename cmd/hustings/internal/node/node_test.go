@@ -104,7 +104,7 @@ func TestALeadersPagesSayThatItLeads(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code)
 	assert.Equal(t, "ready: n0 leads term 1\n", body)
 	_, body = get(pages + "/metrics")
-	assert.Contains(t, body, `hustings_role{group="orders",role="leader"} 1`)
+	assert.Contains(t, body, `hustings_group_role{group="orders",role="leader"} 1`)
 	assert.Regexp(t, `(?m)^hustings_fsync_seconds_count [1-9]`, body, "those of its store")
 	assert.Contains(t, body, `hustings_transport_refused_total{reason="crowd"} 0`)
 	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "n0  leads term 1\n") }, patience, time.Millisecond)
