@@ -119,11 +119,18 @@ func (h *Host) elapsed() time.Duration { return h.clock().Sub(h.epoch) }
 
 // Electors lists the groups that have joined and have not ended, sorted by name.
 func (h *Host) Electors() (all []*Elector) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, g := range h.intake.Groups() {
+	for _, g := range h.groups() {
 		all = append(all, electorOf(g))
 	}
+	return all
+}
+
+// groups are those that have joined and have not ended, sorted by name.
+func (h *Host) groups() []*protocol.Group {
+	h.mu.Lock()
+	all := h.intake.Groups()
+	h.mu.Unlock()
+	protocol.SortByName(all)
 	return all
 }
 

@@ -48,9 +48,10 @@ func (h *Host) StartAll() error {
 
 // notStarted marks all groups that have joined as being started, and returns them.
 func (h *Host) notStarted() (all []*Elector) {
+	joined := h.groups()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, g := range h.intake.Groups() {
+	for _, g := range joined {
 		if h.intake.Start(g) == nil {
 			all = append(all, electorOf(g))
 		}

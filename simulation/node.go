@@ -369,4 +369,8 @@ func (n *node) memberOf(g *protocol.Group) *member {
 }
 
 // Groups are the groups of the process.
-func (n *node) Groups() []*protocol.Group { return n.intake.Groups() }
+func (n *node) Groups() []*protocol.Group {
+	all := n.intake.Groups()
+	protocol.SortByName(all)
+	return all
+}

@@ -142,9 +142,13 @@ func (in *Intake) Live() int { return in.live }
 // Group is the group of this name; nil if there is none.
 func (in *Intake) Group(name string) *Group { return in.groups[name] }
 
-// Groups are all that have joined and are not over, by name.
-func (in *Intake) Groups() []*Group {
-	return slices.SortedFunc(maps.Values(in.groups), func(a, b *Group) int { return strings.Compare(a.name, b.name) })
+// Groups are all that have joined and are not over, in any order: sorting very many of them takes long, and whoever
+// waits for the owner's lock would wait for that.
+func (in *Intake) Groups() []*Group { return slices.Collect(maps.Values(in.groups)) }
+
+// SortByName sorts groups.
+func SortByName(all []*Group) {
+	slices.SortFunc(all, func(a, b *Group) int { return strings.Compare(a.name, b.name) })
 }
 
 // Add keeps a request for the next turn. It returns false if there will be none.

@@ -44,7 +44,7 @@ type Edge interface {
 	// given after AskStalled has returned; it is expected within a time. AskStalled returns false if there
 	// is nobody to ask, now or later.
 	AskStalled(within time.Duration) bool
-	// Groups are the node's: all that take part, and maybe others.
+	// Groups are the node's: all that take part, and maybe others, in any order.
 	Groups() []*Group
 	Observer
 }
