@@ -45,7 +45,12 @@ func (h *Host) ReceiveBeat(b *rpc.Beat) {
 }
 
 // SendBeat sends a beat to one node.
-func (e beatEdge) SendBeat(to string, b *rpc.Beat) { e.transport.SendBeat(to, b) }
+func (e beatEdge) SendBeat(to string, b *rpc.Beat) {
+	e.transport.SendBeat(to, b)
+	if f := e.host.metrics.BeatSent; f != nil {
+		f(to)
+	}
+}
 
 // Group is the group of this name; nil if there is none.
 func (e beatEdge) Group(name string) *protocol.Group {

@@ -58,6 +58,7 @@ func withFleet(t *testing.T, change func(node int, c *elector.HostConfig), play 
 			f.start(i)
 		}
 		<-time.After(3 * time.Second)
+		synctest.Wait()
 		play(f)
 		for _, h := range f.hosts {
 			require.NoError(t, h.Close(endedContext()))
@@ -113,6 +114,7 @@ func (f *fleet) traffic(during time.Duration) (messages, beats int64) {
 	}
 	m, b := count()
 	<-time.After(during)
+	synctest.Wait() // others take their turns at the same moment
 	messages, beats = count()
 	return messages - m, beats - b
 }
@@ -126,14 +128,17 @@ func (f *fleet) assertLed(nodes [fleetGroups]int, terms [fleetGroups]memberstate
 }
 
 func TestIdleGroupsCostNoMessages(t *testing.T) {
-	withFleet(t, nil, func(f *fleet) {
+	told := newTally()
+	withFleet(t, func(_ int, c *elector.HostConfig) { c.Metrics = told.metrics() }, func(f *fleet) {
 		nodes, terms := f.leaders()
 		assert.NotContains(t, nodes, -1)
 		for _, node := range nodes {
 			assert.Contains(t, nodes, (node+1)%3, "each node leads some")
 		}
+		before := told.total("beat to n")
 		messages, beats := f.traffic(10 * time.Second)
 		assert.Zero(t, messages)
+		assert.EqualValues(t, beats, told.total("beat to n")-before, "metrics are told")
 		ticks := int64(10 * time.Second / elector.DefaultTiming().Heartbeat)
 		assert.InDelta(t, 3*2*2*ticks, beats, 60, "each node sends each other one a heartbeat, and answers as many")
 		for i, node := range nodes {

@@ -32,6 +32,9 @@ type Metrics struct {
 	// Sent receives the messages that were passed to the transport. It must not
 	// keep the batch.
 	Sent func(to string, batch []rpc.Message)
+	// BeatSent is called for each beat that was passed to the transport, for all groups that the node shares
+	// with another one.
+	BeatSent func(to string)
 	// Dropped receives how many inputs were ignored, and why.
 	Dropped func(why Drop, n int)
 }

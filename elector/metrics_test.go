@@ -63,9 +63,10 @@ func (y *tally) metrics() *elector.Metrics {
 			defer y.mu.Unlock()
 			y.longest = max(y.longest, took)
 		},
-		Saved:   func(records int, _ time.Duration, err error) { y.add("saved %d %v", records, err) },
-		Sent:    func(to string, _ []rpc.Message) { y.add("sent to %s", to) },
-		Dropped: func(why elector.Drop, _ int) { y.add("dropped %v", why) },
+		Saved:    func(records int, _ time.Duration, err error) { y.add("saved %d %v", records, err) },
+		Sent:     func(to string, _ []rpc.Message) { y.add("sent to %s", to) },
+		BeatSent: func(to string) { y.add("beat to %s", to) },
+		Dropped:  func(why elector.Drop, _ int) { y.add("dropped %v", why) },
 	}
 }
 

@@ -23,6 +23,7 @@ type Collector struct {
 	started, ended, answered *prometheus.CounterVec
 	sent, dropped, saves     *prometheus.CounterVec
 	records, mended, torn    prometheus.Counter
+	beats                    prometheus.Counter
 	nextFailed               prometheus.Gauge
 	quorum, save, fsync      prometheus.Histogram
 
@@ -59,6 +60,7 @@ func New(options ...Option) *Collector {
 	c.ended = c.counters("rounds_ended_total", "Rounds of votes and pre-votes that have ended, by judgement.", "mark", "judgement")
 	c.answered = c.counters("vote_answers_total", "Answers to requests for a vote, by result.", "mark", "result")
 	c.sent = c.counters("messages_sent_total", "Messages handed to the transport, by kind.", "kind")
+	c.beats = c.counter("beats_sent_total", "Beats handed to the transport, each for all groups that two nodes share.")
 	c.dropped = c.counters("inputs_dropped_total", "Messages and alarms that were ignored, by reason.", "reason")
 	c.saves = c.counters("saves_total", "Batches given to the store, by outcome.", "outcome")
 	c.records = c.counter("saved_records_total", "Records in those batches.")
@@ -118,6 +120,7 @@ func (c *Collector) Elector() *elector.Metrics {
 				c.sent.WithLabelValues(batch[i].Kind.String()).Inc()
 			}
 		},
+		BeatSent: func(string) { c.beats.Inc() },
 		Dropped: func(why elector.Drop, n int) {
 			c.dropped.WithLabelValues(why.String()).Add(float64(n))
 		},

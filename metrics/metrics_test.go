@@ -159,6 +159,8 @@ func TestEachCounterHasItsLabels(t *testing.T) {
 	told.Asked("g", rpc.PreVote)
 	told.Judged("g", rpc.PreVote, protocol.WaitToRevote)
 	told.Answered("h", rpc.PreVote, rpc.Accept)
+	told.BeatSent("n1")
+	told.BeatSent("n2")
 	told.Dropped(protocol.DropStaleAnswer, 3)
 	told.Dropped(protocol.DropStaleAnswer, 4)
 	told.Sent("n1", []rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest}}, {Body: rpc.Body{Kind: rpc.Heartbeat}}, {Body: rpc.Body{Kind: rpc.VoteRequest}}})
@@ -167,9 +169,10 @@ func TestEachCounterHasItsLabels(t *testing.T) {
 		"hustings_rounds_started_total " + rpc.PreVote.String():                                      1,
 		"hustings_rounds_ended_total " + protocol.WaitToRevote.String() + " " + rpc.PreVote.String(): 1,
 		"hustings_vote_answers_total " + rpc.PreVote.String() + " " + rpc.Accept.String():            1,
-		"hustings_inputs_dropped_total " + protocol.DropStaleAnswer.String():                         7,
-		"hustings_messages_sent_total " + rpc.VoteRequest.String():                                   2,
-		"hustings_messages_sent_total " + rpc.Heartbeat.String():                                     1,
+		"hustings_beats_sent_total": 2,
+		"hustings_inputs_dropped_total " + protocol.DropStaleAnswer.String(): 7,
+		"hustings_messages_sent_total " + rpc.VoteRequest.String():           2,
+		"hustings_messages_sent_total " + rpc.Heartbeat.String():             1,
 	} {
 		assert.Equal(t, want, now[name], name)
 	}
