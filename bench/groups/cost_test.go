@@ -46,7 +46,7 @@ func TestIdleGroupsOfOursSendBeatsOnly(t *testing.T) {
 		require.NoError(t, err)
 		more, err := IdleCostOf(t.Context(), Task{30, 1, time.Second}, oursOf)
 		require.NoError(t, err)
-		assert.Equal(t, few.Messages, few.Beats)
+		assert.InDelta(t, few.Messages, few.Beats, 0)
 		assert.InEpsilon(t, few.Messages, more.Messages, 0.2, "however many there are")
 		assert.Zero(t, few.Last, "no host has died")
 	})

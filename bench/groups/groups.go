@@ -67,11 +67,14 @@ func extents(p figure.Plan) (sizes []Task, quiet int) {
 		return []Task{{1000, 1, time.Second}}, 100
 	case p.Long:
 		return []Task{
-			{1, 3, 3 * time.Second}, {withDragonboat, 1, 3 * time.Second}, {withHashicorp, 3, 3 * time.Second},
-			{mostBoth, 3, 3 * time.Second}, {100_000, 2, time.Second},
+			{1, 3, 3 * time.Second},
+			{withDragonboat, 1, 3 * time.Second},
+			{withHashicorp, 3, 3 * time.Second},
+			{mostBoth, 3, 3 * time.Second},
+			{100_000, 2, time.Second},
 		}, 100_000
 	}
-	return []Task{{1000, 3, 3 * time.Second}, {10_000, 3, 3 * time.Second}}, 10_000
+	return []Task{{1, 3, 3 * time.Second}, {1000, 3, 3 * time.Second}, {10_000, 3, 3 * time.Second}}, 10_000
 }
 
 func extent(p figure.Plan) string {

@@ -90,15 +90,15 @@ func panels(results *report.Run) (idle, recovery panel, err error) {
 func lines(all []figure.Figure, chart string) []line {
 	ours, etcd := line{Class: "ours", Name: "hustings"}, line{Class: "peer", Name: "etcd/raft"}
 	for _, f := range all {
-		var groups float64
-		if _, err := fmt.Sscanf(f.At, "%f groups", &groups); f.Chart != chart || err != nil {
+		var count float64
+		if _, err := fmt.Sscanf(f.At, "%f groups", &count); f.Chart != chart || err != nil {
 			continue
 		}
-		if n := len(ours.Points); n == 0 || ours.Points[n-1].groups != groups {
-			ours.Points = append(ours.Points, point{groups: groups, value: f.Ours})
+		if n := len(ours.Points); n == 0 || ours.Points[n-1].groups != count {
+			ours.Points = append(ours.Points, point{groups: count, value: f.Ours})
 		}
 		if f.Peer != nil && strings.HasPrefix(f.PeerName, etcd.Name) {
-			etcd.Points = append(etcd.Points, point{groups: groups, value: *f.Peer})
+			etcd.Points = append(etcd.Points, point{groups: count, value: *f.Peer})
 		}
 	}
 	return slices.DeleteFunc([]line{ours, etcd}, func(l line) bool { return len(l.Points) < 2 })
@@ -144,7 +144,7 @@ func (p *panel) place(y func(float64) float64) {
 	for _, l := range p.Lines {
 		most = max(most, math.Ceil(math.Log10(l.Last().groups)))
 	}
-	x := func(groups float64) float64 { return p.Left + plotWidth*math.Log10(groups)/most }
+	x := func(count float64) float64 { return p.Left + plotWidth*math.Log10(count)/most }
 	for _, l := range p.Lines {
 		for i := range l.Points {
 			l.Points[i].X, l.Points[i].Y = x(l.Points[i].groups), y(l.Points[i].value)
