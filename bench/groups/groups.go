@@ -47,9 +47,9 @@ func Section(older, bubble *peer.Program) figure.Section {
 		Configured: []string{
 			"T, the detection time, is 1 s everywhere, and a heartbeat 100 ms where that can be set. Host n2 falls silent without a broken connection, and does nothing from then on. Times are from then until both others know the new leader of a group, over the groups that changed their leader. CPU time, messages and saves are those of everything until the last group is led. The load is that of the survivor that leads more groups, divided by the mean of both.",
 			"Ours: three hosts, each with a loop and timers of its own in real time, over a transport that is a call and carries beats between nodes; a heartbeat of 100 ms, leak 10, pre-vote and ranks on, no leases, Preferred such that each host leads a third; of Metrics only Changed, which takes the times; the engine has no Lead. Messages include the beats between nodes. A sync is a batch of records.",
-			"etcd/raft 3.7 and 3.6: a RawNode over MemoryStorage for each member in one loop, whose time is counted and not waited for; each host ticks once in 100 ms, in a phase of its own, or when the ticks before are done, if they take longer with their CPU time spread over all processors; heartbeat tick 1, election tick 10, pre-vote, check quorum, a logger that does nothing; each host leads a third; messages are carried within a group before the loop goes on to the next, which no network would allow, but costs least. Idle figures are for the ticks of a second, even if they took longer. Each Ready with MustSync is a sync; a loop that saves the Readys of several groups together needs fewer. For each figure the better version counts; from 100,000 groups on only 3.7 is run.",
-			"hashicorp/raft 1.8: a Raft for each member in real time, over its InmemTransport and InmemStore; HeartbeatTimeout = ElectionTimeout = LeaderLeaseTimeout = T, all else by default with pre-vote on, a logger that discards; LeadershipTransferToServer such that each host leads a third. A call to the dead host returns after T. Each write to a store is a sync.",
-			"dragonboat 4 (076c7f6497dc): three NodeHosts in real time with the log tan on a disk in memory, over a transport that is a call; RTTMillisecond 100, HeartbeatRTT 1, ElectionRTT 10, CheckQuorum, PreVote, and Quiesce, by which a group without requests falls quiet after 200 ticks. A quiet group does not notice that its leader has died before it gets a request, so only its idle figures are shown.",
+			"etcd/raft 3.7 and 3.6: a RawNode over MemoryStorage for each member in one loop, whose time is counted and not waited for; each host ticks once in 100 ms, in a phase of its own, or when the ticks before are done, if they take longer with their CPU time spread over all processors; heartbeat tick 1, election tick 10, pre-vote, check quorum, a logger that does nothing; each host leads a third; messages are carried within a group before the loop goes on to the next, which no network would allow, but costs least. Idle figures are for the ticks of a second, even if they took longer. Each Ready with MustSync is a sync; a loop that saves the Readys of several groups together needs fewer. For each figure the better version counts; with 100,000 groups only 3.7 is run.",
+			"hashicorp/raft 1.8, with --long: a Raft for each member in real time, over its InmemTransport and InmemStore; HeartbeatTimeout = ElectionTimeout = LeaderLeaseTimeout = T, all else by default with pre-vote on, a logger that discards; LeadershipTransferToServer such that each host leads a third. A call to the dead host returns after T. Each write to a store is a sync.",
+			"dragonboat 4 (076c7f6497dc), with --long: three NodeHosts in real time with the log tan on a disk in memory, over a transport that is a call; RTTMillisecond 100, HeartbeatRTT 1, ElectionRTT 10, CheckQuorum, PreVote, and Quiesce, by which a group without requests falls quiet after 200 ticks. A quiet group does not notice that its leader has died before it gets a request, so only its idle figures are shown.",
 			"Bytes are the heap and stacks that are freed when the hosts end, at the lowest of ten measurements, without names and without the contents of the stores.",
 			"Beside quiet groups: one group of ours with Vouch, so that it beats by itself, on the same three hosts; a handover is TransferLeadership from its call until it returns, a heartbeat the time until a quorum has answered it (Metrics.QuorumHeard). Its peer is the same group alone.",
 		},
@@ -118,10 +118,19 @@ func measureSize(ctx context.Context, older, bubble *peer.Program, p figure.Plan
 	return figuresOf(task.Groups, rows), nil
 }
 
+// bytes is the unit of memory. Of fewer than fewWeighed groups it cannot be told from what else is in the heap.
+const (
+	bytes      = "bytes"
+	fewWeighed = 1000
+)
+
 // figuresOf makes the figures of one number of groups: ours beside each library.
 func figuresOf(groups int, rows []measure.Row[Cost]) (figures []figure.Figure) {
 	at := fmt.Sprintf("%d groups", groups)
 	for _, a := range aspects {
+		if a.unit == bytes && groups < fewWeighed {
+			continue
+		}
 		if a.own {
 			figures = append(figures, a.figure(at, rows[:1], true))
 			continue
@@ -148,7 +157,7 @@ type aspect struct {
 
 var aspects = []aspect{
 	{Idle, "CPU s a second", func(c Cost) float64 { return c.Idle }, true, false, false},
-	{"heap and stacks of an idle group at one host", "bytes", func(c Cost) float64 { return c.Bytes }, true, false, false},
+	{"heap and stacks of an idle group at one host", bytes, func(c Cost) float64 { return c.Bytes }, true, false, false},
 	{"idle, messages", "a second", func(c Cost) float64 { return c.Messages }, false, false, false},
 	{"idle, beats between nodes", "a second", func(c Cost) float64 { return c.Beats }, false, false, true},
 	{"a host dies: until a group is led again, mean", "T", func(c Cost) float64 { return c.Mean }, false, true, false},

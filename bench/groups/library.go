@@ -46,16 +46,16 @@ func libraries(rows []measure.Row[Cost]) (all []string) {
 	return all
 }
 
-// compared are the names of the rows for a number of groups, ours first. A quick plan has only etcd/raft.
+// compared are the names of the rows for a number of groups, ours first. Only a long run has more than etcd/raft.
 func compared(p figure.Plan, groups int) []string {
 	names := []string{"", etcd.Newer}
 	if groups <= mostBoth {
 		names = append(names, etcd.Older)
 	}
-	if groups == withHashicorp && !p.Quick {
+	if groups == withHashicorp && p.Long {
 		names = append(names, hashicorp)
 	}
-	if groups == withDragonboat && !p.Quick {
+	if groups == withDragonboat && p.Long {
 		names = append(names, dragonboat)
 	}
 	return names
