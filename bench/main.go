@@ -1,9 +1,10 @@
 // Command bench compares hustings with its peers, side by side and in one run.
 //
-//	go run .            everything, in less than ten minutes; writes results/
+//	go run .            everything, in a quarter of an hour; writes results/
 //	go run . --quick    in less than forty seconds; writes nothing
 //	go run . --json     prints one line of JSON
 //	go run . --only failover,events
+//	go run . --only groups --long     up to 100,000 groups, in half an hour
 //	go run . --only failover --keep   writes these sections to results/, beside the others of the last run
 //
 // Interrupted, it reports what it has.
@@ -28,7 +29,7 @@ import (
 func sections(older, bubble *peer.Program) []figure.Section {
 	return []figure.Section{
 		failover.Section(older), hangs.Section(bubble), realtime.Section(), operation.Section(older),
-		groups.Section(older), events.Section(older), churn.Section(older),
+		groups.Section(older, bubble), events.Section(older), churn.Section(older),
 	}
 }
 

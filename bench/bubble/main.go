@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"testing"
 
+	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/hangs"
 	"github.com/hustings/hustings/bench/peer"
 )
@@ -21,7 +22,7 @@ func main() {
 func serve(t *testing.T) {
 	t.Helper()
 	quieten()
-	jobs := peer.Jobs{"hangs": hangs.Job(t, hangs.With(hangs.Dragonboat, found)...)}
+	jobs := peer.Jobs{"hangs": hangs.Job(t, hangs.With(hangs.Dragonboat, found)...), groups.Name: peer.Of(measureGroups)}
 	if err := peer.Serve(t.Context(), os.Stdin, os.Stdout, jobs); err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,8 @@ func Main(sections []figure.Section) (code int) {
 
 // options are the flags.
 type options struct {
-	json, quick, keep bool
-	only              string
+	json, quick, long, keep bool
+	only                    string
 }
 
 func run(ctx context.Context, arguments []string, sections []figure.Section, stdout, stderr io.Writer) error {
@@ -43,6 +43,7 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON, a list of all figures")
 	flags.BoolVar(&o.quick, "quick", false, "measure less, in less than forty seconds; write nothing")
+	flags.BoolVar(&o.long, "long", false, "measure what takes long, too: up to 100,000 groups")
 	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas: "+names(sections))
 	flags.BoolVar(&o.keep, "keep", false, "with --only: write these sections to results/, beside the others of the last run")
 	if err := flags.Parse(arguments); err != nil {
@@ -51,11 +52,14 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	if o.keep && (o.quick || o.only == "") {
 		return errors.New("--keep needs --only, and keeps nothing that was measured with --quick")
 	}
+	if o.quick && o.long {
+		return errors.New("--quick and --long exclude each other")
+	}
 	chosen, err := choose(sections, o.only)
 	if err != nil {
 		return err
 	}
-	result, err := measure(ctx, chosen, o.quick, newProgress(stderr))
+	result, err := measure(ctx, chosen, figure.Plan{Quick: o.quick, Long: o.long}, newProgress(stderr))
 	if o.json {
 		err = errors.Join(err, result.Line(stdout))
 	} else {
@@ -99,7 +103,7 @@ func choose(sections []figure.Section, only string) (chosen []figure.Section, er
 }
 
 // measure measures one section after the other. If one fails, the others are still measured.
-func measure(ctx context.Context, sections []figure.Section, quick bool, bar *progress) (*report.Run, error) {
+func measure(ctx context.Context, sections []figure.Section, plan figure.Plan, bar *progress) (*report.Run, error) {
 	result := report.NewRun()
 	var problems []error
 	for i := range sections {
@@ -107,9 +111,9 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 		if ctx.Err() != nil {
 			break
 		}
-		plan := figure.Plan{Quick: quick, Progress: func(what string, done float64) {
+		plan.Progress = func(what string, done float64) {
 			bar.show(s.Name+": "+what, (float64(i)+done)/float64(len(sections)))
-		}}
+		}
 		figures, err := s.Measure(ctx, plan)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("section %s: %w", s.Name, err))

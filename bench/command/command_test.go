@@ -15,13 +15,16 @@ import (
 	"github.com/hustings/hustings/bench/report"
 )
 
-// section measures only its own name, and whether the run is quick.
+// section measures only its own name, and whether the run is quick (1) or long (2).
 func section(name string, err error) figure.Section {
 	return figure.Section{Name: name, Title: name, Measure: func(_ context.Context, p figure.Plan) ([]figure.Figure, error) {
 		p.Progress("it", 0.5)
 		hurry := 0.0
 		if p.Quick {
 			hurry = 1
+		}
+		if p.Long {
+			hurry = 2
 		}
 		return []figure.Figure{{Section: name, Name: name, Unit: "x", Ours: hurry}}, err
 	}}
@@ -95,12 +98,16 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	}
 }
 
-func TestSectionsOfAQuickRunAreQuick(t *testing.T) {
-	out, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, "--quick", "--json")
-	require.NoError(t, err)
-	var figures []figure.Figure
-	require.NoError(t, json.Unmarshal([]byte(out), &figures))
-	assert.InDelta(t, 1, figures[0].Ours, 0)
+func TestSectionsOfAQuickRunAreQuickAndOfALongRunLong(t *testing.T) {
+	for flag, expected := range map[string]float64{"--quick": 1, "--long": 2, "--json": 0} {
+		out, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, flag, "--json")
+		require.NoError(t, err)
+		var figures []figure.Figure
+		require.NoError(t, json.Unmarshal([]byte(out), &figures))
+		assert.InDelta(t, expected, figures[0].Ours, 0, flag)
+	}
+	_, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, "--quick", "--long")
+	require.ErrorContains(t, err, "exclude each other")
 }
 
 func TestASectionThatFailsDoesNotKeepOthersFromBeingMeasured(t *testing.T) {

@@ -63,6 +63,8 @@ type Section struct {
 type Plan struct {
 	// Quick limits a section to a few seconds.
 	Quick bool
+	// Long asks for what takes long, too, such as very many groups.
+	Long bool
 	// Progress gets the present activity, and the share of the section that is done.
 	Progress func(what string, done float64)
 }

@@ -1,166 +1,87 @@
 package groups
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/hustings/hustings/bench/adapter/etcd"
+	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
 )
 
-var founders = map[string]founder{"ours": oursOf, "etcd": etcdOf((*raft.RawNode).Step)}
-
-// names returns the names of a number of groups.
-func names(count int) (all []string) {
-	for i := range count {
-		all = append(all, fmt.Sprint("group ", i))
+// row is a library with these idle costs.
+func row(library string, idle ...float64) measure.Row[Cost] {
+	r := measure.Row[Cost]{Name: library}
+	for _, i := range idle {
+		r.Results = append(r.Results, Cost{Idle: i, Late: i == 0})
 	}
-	return all
+	return r
 }
 
-func TestAHostDiesInEveryRepetition(t *testing.T) {
-	for library, found := range founders {
-		t.Run(library, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, err := costOf(t.Context(), Task{12, time.Second}, found)
-				require.NoError(t, err)
-				// The last heartbeat was up to one interval ago. etcd draws up to as many ticks
-				// again; ours takes a slot or two, and is polled every few milliseconds.
-				beats := c.Seconds / beat.Seconds()
-				assert.GreaterOrEqual(t, beats, float64(detection-1))
-				assert.LessOrEqual(t, beats, map[string]float64{"ours": detection + 1, "etcd": 2*detection + 1}[library])
-			})
-		})
+// named returns the figure of this name; nil if there is none.
+func named(figures []figure.Figure, name string) *figure.Figure {
+	for i := range figures {
+		if figures[i].Name == name {
+			return &figures[i]
+		}
 	}
+	return nil
 }
 
-// ballast is a library whose groups only hold a number of bytes on each host.
-type ballast struct{ held [][]byte }
-
-func ballastOf(bytes int) founder {
-	return func(names []string) (subject, error) {
-		b := new(ballast)
-		for range len(names) * hosts {
-			b.held = append(b.held, make([]byte, bytes))
-		}
-		return b, nil
-	}
-}
-
-func (b *ballast) settle(context.Context) (time.Duration, error) { return 0, nil }
-func (b *ballast) idle(context.Context, time.Duration) error     { return nil }
-func (b *ballast) silence() error                                { return nil }
-func (b *ballast) stop() error                                   { b.held = nil; return nil }
-
-func TestBytesAreOfOneGroupOnOneHost(t *testing.T) {
-	const held = 1 << 14
-	c, err := costOf(t.Context(), Task{100, time.Second}, ballastOf(held))
-	require.NoError(t, err)
-	assert.InEpsilon(t, held, c.Bytes, 0.05, "with the size of a slice")
-}
-
-func TestADeadHostLeadsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := oursOf(names(9))
-		require.NoError(t, err)
-		o := s.(*ours)
-		defer func() { require.NoError(t, o.stop()) }()
-		_, err = o.settle(t.Context())
-		require.NoError(t, err)
-		led := make(map[string]int)
-		for _, el := range o.groups[0] {
-			led[el.Status().Leader]++
-		}
-		assert.Equal(t, map[string]int{"n0": 3, "n1": 3, "n2": 3}, led, "each host leads a third")
-		require.NoError(t, o.silence())
-		took, err := o.settle(t.Context())
-		require.NoError(t, err)
-		assert.Positive(t, took)
-		for _, el := range o.groups[0] {
-			assert.NotEqual(t, "n2", el.Status().Leader)
-		}
+func TestOursStandsBesideEachLibraryAndTheBetterVersionCounts(t *testing.T) {
+	all := figuresOf(10, []measure.Row[Cost]{
+		row("", 1, 3, 2), row(etcd.Newer, 20, 20, 20), row(etcd.Older, 10, 10, 10), row(hashicorp, 0, 0, 0), row(dragonboat, 5, 5, 5),
 	})
-}
-
-func TestADeadHostOfEtcdLeadsNothing(t *testing.T) {
-	s, err := founders["etcd"](names(9))
-	require.NoError(t, err)
-	l := s.(*loop[*raftpb.Message])
-	_, err = l.settle(t.Context())
-	require.NoError(t, err)
-	led := make(map[uint64]int)
-	for _, group := range l.groups {
-		led[group[0].Lead]++
-	}
-	assert.Equal(t, map[uint64]int{1: 3, 2: 3, 3: 3}, led, "each host leads a third")
-	require.NoError(t, l.silence())
-	took, err := l.settle(t.Context())
-	require.NoError(t, err)
-	assert.Positive(t, took)
-	for _, group := range l.groups {
-		assert.NotEqual(t, uint64(3), group[0].Lead)
-	}
-}
-
-func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
+	for i := range all {
+		assert.False(t, seen[all[i].Name], all[i].Name)
+		seen[all[i].Name] = true
+		assert.Equal(t, Name, all[i].Section)
+	}
+	f := named(all, "10 groups, beside etcd/raft: idle")
+	require.NotNil(t, f)
+	assert.InDelta(t, 2, f.Ours, 0)
+	assert.Equal(t, etcd.Older, f.PeerName)
+	assert.InDelta(t, 10, *f.Peer, 0)
+	f = named(all, "10 groups, beside hashicorp/raft 1.8: idle")
+	require.NotNil(t, f)
+	assert.Nil(t, f.Peer)
+	assert.Equal(t, "not within 5m0s: hashicorp/raft 1.8", f.PeerName)
+	assert.NotNil(t, named(all, "10 groups, beside dragonboat 4: idle"))
+	assert.Nil(t, named(all, "10 groups, beside dragonboat 4: "+LastLed), "it does not notice the death")
+	const weighed = " groups, beside etcd/raft: heap and stacks of an idle group at one host"
+	assert.Nil(t, named(all, "10"+weighed))
+	assert.NotNil(t, named(figuresOf(fewWeighed, []measure.Row[Cost]{row("", 1), row(etcd.Newer, 1)}), "1000"+weighed))
+	beats := named(all, "10 groups: idle, beats between nodes")
+	require.NotNil(t, beats)
+	assert.Empty(t, beats.PeerName, "nobody else has them")
+}
+
+func TestALongRunHasTheLargeNumbersOfGroups(t *testing.T) {
+	largest := func(p figure.Plan) int {
+		sizes, _ := extents(p)
+		return sizes[len(sizes)-1].Groups
+	}
+	assert.Equal(t, 1000, largest(figure.Plan{Quick: true}))
+	assert.Equal(t, 10_000, largest(figure.Plan{}))
+	assert.Equal(t, 100_000, largest(figure.Plan{Long: true}))
+}
+
+func TestPeersAreMeasuredWithTheirNumbersOfGroups(t *testing.T) {
+	for groups, libraries := range map[int][]string{
+		1: {"", etcd.Newer, etcd.Older}, withDragonboat: {"", etcd.Newer, etcd.Older, dragonboat},
+		withHashicorp: {"", etcd.Newer, etcd.Older, hashicorp}, mostBoth: {"", etcd.Newer, etcd.Older},
+		100_000: {"", etcd.Newer},
+	} {
+		assert.Equal(t, libraries, compared(figure.Plan{Long: true}, groups), groups)
+	}
+	assert.Equal(t, []string{"", etcd.Newer, etcd.Older}, compared(figure.Plan{}, withHashicorp))
+}
+
+func TestOfCostsTheSmallerIsBetter(t *testing.T) {
 	for _, a := range aspects {
-		assert.False(t, seen[a.name], a.name)
-		seen[a.name] = true
-	}
-}
-
-// BenchmarkIdle measures the CPU time of ten heartbeats of a thousand idle groups: see CPU-s/s.
-func BenchmarkIdle(b *testing.B) {
-	for library, found := range founders {
-		b.Run(library, func(b *testing.B) {
-			s, err := found(names(1000))
-			if err == nil {
-				_, err = s.settle(b.Context())
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			used := measure.CPU()
-			for b.Loop() {
-				if err := s.idle(b.Context(), time.Second); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric((measure.CPU()-used).Seconds()/float64(b.N), "CPU-s/s")
-			if err := s.stop(); err != nil {
-				b.Fatal(err)
-			}
-		})
-	}
-}
-
-// BenchmarkADeadHost measures groups that are idle, and then lose a host that led a third of them. With
-// HUSTINGS_TEST_LONG there are up to 100,000.
-func BenchmarkADeadHost(b *testing.B) {
-	sizes := []int{1_000, 10_000}
-	if os.Getenv("HUSTINGS_TEST_LONG") != "" {
-		sizes = append(sizes, 100_000)
-	}
-	for _, count := range sizes {
-		b.Run(fmt.Sprintf("groups=%d", count), func(b *testing.B) {
-			var sum Cost
-			for b.Loop() {
-				c, err := measureTime(b.Context(), names(count), 3*time.Second, oursOf)
-				require.NoError(b, err)
-				sum.Idle, sum.Seconds, sum.CPU = sum.Idle+c.Idle, sum.Seconds+c.Seconds, sum.CPU+c.CPU
-			}
-			b.ReportMetric(sum.Idle/float64(b.N), "idle-CPU-s/s")
-			b.ReportMetric(sum.Seconds/float64(b.N), "s-until-led")
-			b.ReportMetric(sum.CPU/float64(b.N), "CPU-s-until-led")
-		})
+		assert.False(t, (&figure.Figure{Unit: a.unit}).MoreIsBetter(), a.name)
 	}
 }

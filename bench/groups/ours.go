@@ -7,19 +7,23 @@ package groups
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/internal/directwire"
 	"github.com/hustings/hustings/memberstate"
 )
 
 type ours struct {
-	wire   *directwire.Wire
-	stores []*memberstate.MemStore
+	began  time.Time
+	seen   *Seen
+	wire   *wire
+	stores []*store
 	hosts  []*elector.Host
 	groups [][]*elector.Elector // by host, then by group
-	since  time.Time            // the last start or death of a host
 }
 
 // timing has the same detection time as etcd's ten ticks.
@@ -33,91 +37,161 @@ func timing() elector.Timing {
 func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Position{} }
 
 // Ours measures our library.
-func Ours(ctx context.Context, t Task) (Cost, error) { return costOf(ctx, t, oursOf) }
+func Ours(ctx context.Context, t Task) (Cost, error) { return CostOf(ctx, t, oursOf) }
 
-func oursOf(names []string) (subject, error) {
-	o := &ours{wire: directwire.New(nodes[:]...), since: time.Now()}
-	for _, node := range nodes {
-		store := new(memberstate.MemStore)
-		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.End(node)})
+// voters are the members of every group.
+var voters = memberstate.Voters(nodes[:]...)
+
+// plain is the configuration of a group.
+func plain(group int, name string) elector.GroupConfig {
+	return elector.GroupConfig{
+		Group: name, Members: voters, Timing: timing(), LedgerEnd: emptyLedger, Preferred: nodes[Host(group):][:1],
+	}
+}
+
+// configure makes the configuration of a group.
+type configure func(group int, name string) elector.GroupConfig
+
+func oursOf(ctx context.Context, names []string) (Subject, error) {
+	return foundOurs(ctx, names, plain, elector.Metrics{})
+}
+
+// foundOurs starts groups, each with its configuration.
+func foundOurs(ctx context.Context, names []string, config configure, metrics elector.Metrics) (*ours, error) {
+	o := &ours{began: time.Now(), seen: NewSeen(len(names)), groups: make([][]*elector.Elector, Hosts)}
+	o.wire = newWire(nodes[:], o.seen)
+	for i, node := range nodes {
+		s, m := &store{seen: o.seen}, metrics
+		m.Changed = o.learner(i)
+		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: s, Transport: o.wire.ends[node], Metrics: &m})
 		if err != nil {
 			return nil, err
 		}
-		o.stores, o.hosts = append(o.stores, store), append(o.hosts, host)
-		o.groups = append(o.groups, make([]*elector.Elector, len(names)))
+		o.stores, o.hosts, o.groups[i] = append(o.stores, s), append(o.hosts, host), make([]*elector.Elector, 0, len(names))
 	}
-	members, leaders := memberstate.Voters(nodes[:]...), make([][]string, hosts)
-	for i, node := range nodes {
-		leaders[i] = []string{node}
-	}
-	for g, name := range names {
-		config := elector.GroupConfig{
-			Group: name, Members: members, Timing: timing(), LedgerEnd: emptyLedger, Preferred: leaders[g%hosts],
-		}
-		for i, host := range o.hosts {
-			el, err := host.Join(config)
-			if err == nil {
-				err = el.Start()
-			}
-			if err != nil {
-				return nil, errors.Join(err, o.stop())
-			}
-			o.groups[i][g] = el
+	for some := range slices.Chunk(names, together) {
+		if err := o.start(ctx, some, config); err != nil {
+			return nil, errors.Join(err, o.Stop())
 		}
 	}
 	return o, nil
 }
 
-// settle waits until all living hosts know the right leader of every group.
-func (o *ours) settle(ctx context.Context) (time.Duration, error) {
-	for g := range o.groups[0] {
-		if err := await(ctx, func() bool { return o.led(g) }); err != nil {
-			return 0, err
+// together is how many groups are started at a time. If it were all, a host might be busy for longer than a
+// detection time, and the others would take it for dead.
+const together = 512
+
+// start starts some more groups, and makes the members that should lead stand. It waits until most of the
+// groups are led, because each of the others waits for a detection time.
+func (o *ours) start(ctx context.Context, names []string, config configure) error {
+	first := len(o.groups[0])
+	for i, host := range o.hosts {
+		groups, err := host.JoinAll(func(yield func(elector.GroupConfig) bool) {
+			for g, name := range names {
+				if !yield(config(first+g, name)) {
+					return
+				}
+			}
+		})
+		o.groups[i] = append(o.groups[i], groups...)
+		if err = errors.Join(err, each(groups, (*elector.Elector).Start)); err != nil {
+			return err
 		}
 	}
-	return time.Since(o.since), nil
+	for g := range names {
+		o.groups[Host(first+g)][first+g].Campaign()
+	}
+	return await(ctx, func() bool {
+		led := 0
+		for g := range names {
+			if o.seen.Led(first + g) {
+				led++
+			}
+		}
+		return 8*led >= 7*len(names)
+	})
 }
 
-// led reports whether all living hosts know the same leader of a group, which is alive, too.
-func (o *ours) led(g int) bool {
-	leader, led := "", false
-	for i, el := range o.groups {
-		if o.wire.End(nodes[i]).Silent() {
-			continue
-		}
-		s := el[g].Status()
-		if s.Leader == "" || leader != "" && leader != s.Leader {
+// each does something with all these members of a host, many at a time, because each waits for a turn of
+// the host. It returns the first error.
+func each(groups []*elector.Elector, do func(*elector.Elector) error) error {
+	const workers = 256
+	var working sync.WaitGroup
+	failed := make(chan error, 1)
+	for batch := range slices.Chunk(groups, len(groups)/workers+1) {
+		working.Go(func() {
+			for _, el := range batch {
+				if err := do(el); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			}
+		})
+	}
+	working.Wait()
+	close(failed)
+	return <-failed
+}
+
+// preferred reports whether all groups are led by the members that should.
+func (o *ours) preferred() bool {
+	for g := range o.groups[0] {
+		if leader, _ := o.seen.leader(g); leader != Host(g) {
 			return false
 		}
-		leader = s.Leader
-		led = led || s.Role == memberstate.Leader
 	}
-	return led
+	return true
 }
 
-// idle lets time pass.
-func (o *ours) idle(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
+// learner returns a function that notes what a host's members know.
+func (o *ours) learner(host int) func(elector.Status) {
+	return func(s elector.Status) {
+		number, err := strconv.Atoi(strings.TrimPrefix(s.Group, prefix))
+		if err != nil {
+			panic(err) // the names are ours
+		}
+		o.seen.Learn(host, number, slices.Index(nodes[:], s.Leader), time.Since(o.began))
 	}
 }
 
-// silence makes the last host die. Its messages on the way down are not delivered.
-func (o *ours) silence() error {
-	last := hosts - 1
-	o.since = time.Now()
-	o.wire.End(nodes[last]).Silence()
-	return o.hosts[last].Close(ended())
+// Settle waits until all groups leave their heartbeats to the nodes.
+func (o *ours) Settle(ctx context.Context) error {
+	for {
+		before := o.seen.tally()
+		if err := o.Idle(ctx, 2*beat); err != nil {
+			return err
+		}
+		if all := o.seen.since(before); all.messages == all.beats && o.preferred() {
+			return nil
+		}
+	}
 }
 
-// stop ends the hosts, but keeps their stores.
-func (o *ours) stop() error {
+// Idle lets time pass.
+func (o *ours) Idle(ctx context.Context, d time.Duration) error { return pass(ctx, d) }
+
+// Recover waits until all groups are led again.
+func (o *ours) Recover(ctx context.Context) error { return o.seen.Await(ctx) }
+
+// Seen is what is seen of the groups.
+func (o *ours) Seen() *Seen { return o.seen }
+
+// Silence makes the last host die.
+func (o *ours) Silence() error {
+	o.wire.ends[nodes[dying]].Silence()
+	o.seen.Bury(dying, time.Since(o.began))
+	return nil
+}
+
+// Stop ends the hosts, but keeps their stores.
+func (o *ours) Stop() error {
+	o.wire.close()
 	var problems []error
-	for _, host := range o.hosts {
-		problems = append(problems, host.Close(ended()))
+	for i, host := range o.hosts {
+		stop := func(el *elector.Elector) error { return el.Stop(ended()) }
+		problems = append(problems, each(o.groups[i], stop), host.Close(ended()))
 	}
 	o.hosts, o.groups, o.wire = nil, nil, nil
 	return errors.Join(problems...)
@@ -128,4 +202,27 @@ func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
+}
+
+// pass lets time pass.
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// store counts what is saved.
+type store struct {
+	memberstate.MemStore
+	seen *Seen
+}
+
+// Save saves a batch, and counts it.
+func (s *store) Save(batch []memberstate.Record) error {
+	s.seen.Syncs.Add(1)
+	s.seen.Records.Add(uint64(len(batch)))
+	return s.MemStore.Save(batch)
 }
