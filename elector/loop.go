@@ -71,28 +71,33 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 		case <-timer.C:
 		}
 	}
-	h.take() // nothing is accepted any more, but callers may wait for requests that were
-	h.drain()
+	for more := true; more; { // nothing is accepted any more, but callers may wait for requests that were
+		more = h.take()
+		h.drain()
+	}
 }
 
-// turn processes all input that has arrived, then sends and saves in batches. It
+// turn processes input that has arrived, then sends and saves in batches. It
 // returns false when there is no group left.
 func (h *Host) turn() bool {
-	h.take()
+	more := h.take()
 	h.now = h.elapsed() // after the queues were taken: see Node.At
 	h.node.At(h.now)
 	h.drain()
 	h.node.EndTurn()
+	if more {
+		h.wakeLoop()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.intake.Live() > 0
 }
 
-// take moves all input that has arrived into the batch.
-func (h *Host) take() {
+// take moves input that has arrived into the batch, and says whether more is left.
+func (h *Host) take() (more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.intake.Take(&h.batch)
+	return h.intake.Take(&h.batch)
 }
 
 // drain passes the batch to the node.

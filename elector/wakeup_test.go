@@ -5,6 +5,7 @@ package elector
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -156,4 +157,34 @@ func withoutLoop(t *testing.T) (*Host, *Elector) {
 	}
 	h.intake.Enter(&start("runs").group, 0, nil)
 	return h, start("g")
+}
+
+// A turn handles only so many requests. The others come next, and wait for nothing else.
+func TestALoopGoesOnWithWhatATurnHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := IsolatedHost(t, new(memberstate.MemStore))
+		el := MustJoin(t, h, GroupOf("g", "n0"))
+		require.NoError(t, el.Start())
+		var all []*measurement
+		h.mu.Lock()
+		h.intake.LimitTurn(1)
+		for range 3 {
+			m := &measurement{elector: el, made: make(chan struct{})}
+			r := el.newRequest(protocol.AskFigures)
+			r.For = m
+			h.intake.Add(r)
+			all = append(all, m)
+		}
+		h.mu.Unlock()
+		h.wakeLoop()
+		synctest.Wait()
+		for _, m := range all {
+			select {
+			case <-m.made:
+			default:
+				assert.Fail(t, "a request waits")
+			}
+		}
+		require.NoError(t, h.Close(t.Context()))
+	})
 }

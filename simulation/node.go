@@ -7,6 +7,7 @@ package simulation
 import (
 	"errors"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -84,14 +85,18 @@ func (n *node) start() {
 	n.exchange()
 	if most := w.options.Campaigns; most > 0 {
 		n.host.LimitCampaigns(most)
+		n.intake.LimitTurn(most)
 	}
 	n.host.At(n.local())
 	for place := range n.members {
 		n.members[place].start()
 	}
-	n.drain()
+	more := n.drain()
 	w.restarted(n)
 	n.endTurn()
+	if more {
+		n.turn()
+	}
 }
 
 // crash ends the process. What was not durable is lost.
@@ -127,14 +132,16 @@ func (n *node) local() time.Duration { return n.clock.Shows(n.world.now) }
 
 // turn runs one turn of a process that is alive and not paused.
 func (n *node) turn() {
-	n.host.At(n.local())
-	n.drain()
-	n.endTurn()
+	for more := true; more && n.Alive; {
+		n.host.At(n.local())
+		more = n.drain()
+		n.endTurn()
+	}
 }
 
-// drain gives the process what waits in its intake.
-func (n *node) drain() {
-	n.intake.Take(&n.taken)
+// drain gives the process what waits in its intake, as much as it handles in a turn.
+func (n *node) drain() (more bool) {
+	more = n.intake.Take(&n.taken)
 	next := 0
 	n.taken.Drain(n.beat, func(g *protocol.Group, msg *rpc.Message) {
 		n.deliver(g, msg, &n.arrived[next])
@@ -144,7 +151,8 @@ func (n *node) drain() {
 			n.host.Do(r)
 		}
 	})
-	n.arrived = n.arrived[:0]
+	n.arrived = slices.Delete(n.arrived, 0, next)
+	return more
 }
 
 // endTurn has the process send and save, and sets the alarm for its next turn.
@@ -228,12 +236,15 @@ func (n *node) resume(incarnation uint32) {
 	for place := range n.members {
 		n.members[place].resume()
 	}
-	n.drain()
+	more := n.drain()
 	for _, do := range n.orders {
 		do()
 	}
 	n.orders = n.orders[:0]
 	n.endTurn()
+	if more {
+		n.turn()
+	}
 	n.savesAfterAll()
 }
 

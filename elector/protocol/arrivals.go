@@ -106,6 +106,21 @@ func (in *Intake) recycle(done *arrivals) {
 	done.blocks, done.count = done.blocks[:0], 0
 }
 
+// moveTo moves the oldest messages to an empty queue: this many, and those in the same block as the last of them.
+func (q *arrivals) moveTo(other *arrivals, most int) {
+	if q.count <= most {
+		*q, *other = *other, *q
+		return
+	}
+	moved := 0
+	for other.count < most {
+		other.count += q.blocks[moved].used
+		moved++
+	}
+	other.blocks = append(other.blocks, q.blocks[:moved]...)
+	q.blocks, q.count = slices.Delete(q.blocks, 0, moved), q.count-other.count
+}
+
 // drain hands over all messages, in the order in which they came, and forgets them.
 func (q *arrivals) drain(deliver func(*Group, *rpc.Message)) {
 	for _, b := range q.blocks {

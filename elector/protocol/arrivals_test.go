@@ -65,8 +65,10 @@ func TestNoMoreMessagesWaitThanThereIsRoomFor(t *testing.T) {
 		require.Zero(t, in.Receive(batch), "burst %d", burst)
 		require.Equal(t, len(batch)-1, in.Receive(batch))
 		require.Equal(t, len(batch), in.Receive(batch))
-		in.Take(&taken)
-		taken.Drain(nil, func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
+		for more := true; more; {
+			more = in.Take(&taken)
+			taken.Drain(nil, func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
+		}
 		require.Equal(t, (1+burst)*room, handed)
 	}
 	in.Take(&taken)
@@ -76,6 +78,33 @@ func TestNoMoreMessagesWaitThanThereIsRoomFor(t *testing.T) {
 			assert.Nil(t, b)
 		}
 	}
+}
+
+// The rest waits for the next turn, behind nothing that comes later.
+func TestATurnHasOnlySoManyMessages(t *testing.T) {
+	in, _ := inUse(t)
+	var taken Taken
+	const all = 3*usualTurn + 1
+	for i := range all {
+		require.Zero(t, in.Receive([]rpc.Message{{Group: "g", Body: rpc.Body{Round: uint32(i)}}}))
+	}
+	var turns []int
+	next := uint32(0)
+	for more := true; more; {
+		more = in.Take(&taken)
+		if len(turns) == 0 {
+			in.Receive([]rpc.Message{{Group: "g", Body: rpc.Body{Round: all}}})
+		}
+		handed := 0
+		taken.Drain(nil, func(_ *Group, m *rpc.Message) {
+			handed++
+			require.Equal(t, next, m.Round)
+			next++
+		}, func(*Request) {})
+		turns = append(turns, handed)
+	}
+	assert.Equal(t, []int{usualTurn, usualTurn, usualTurn, 2}, turns)
+	assert.False(t, in.Take(&taken))
 }
 
 func TestNothingWaitsForAGroupThatTakesNoPart(t *testing.T) {

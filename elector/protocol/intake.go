@@ -12,6 +12,7 @@
 package protocol
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type Intake struct {
 	groups   map[string]*Group // that have joined and are not over
 	live     int               // groups that take part, or have ended and still work
 	requests []Request         // for the next turn
+	most     int               // of them that are taken in a turn; 0: the usual number
 	once     map[Subject]int   // the places of those requests that anybody may repeat
 	arrived  arrivals          // for the next turn
 	beats    []*rpc.Beat       // for the next turn, the newest of each node
@@ -176,17 +178,44 @@ func (in *Intake) AddOnce(r Request) *Request {
 // manyRequests is more than usually wait for a turn. A longer list is not kept for reuse.
 const manyRequests = 256
 
-// Take takes out everything that waits. The room of the batch before, which has been handled, is
-// used again.
-func (in *Intake) Take(t *Taken) {
+// usualTurn is how many messages, requests and alarms a node handles in a turn. Others wait for the next one: in each
+// turn the node takes beats and sends them, and it must do so often enough while it has very much to do, or others
+// would take it for gone, with all groups that it leads.
+const usualTurn = 4096
+
+// LimitTurn bounds the requests in a turn. Without it, the bound suits real nodes.
+func (in *Intake) LimitTurn(most int) { in.most = most }
+
+// Take takes out what waits, but no more than is handled in a turn, and says whether more is left. The room of the
+// batch before, which has been handled, is used again.
+func (in *Intake) Take(t *Taken) (more bool) {
 	in.recycle(&t.arrived)
-	t.arrived, in.arrived = in.arrived, t.arrived
 	t.beats, in.beats = in.beats, t.beats[:0]
 	if cap(t.requests) > manyRequests {
-		t.requests, in.once = nil, make(map[Subject]int)
+		t.requests = nil
 	}
-	clear(in.once)
-	t.requests, in.requests = in.requests, t.requests[:0]
+	in.takeRequests(t)
+	in.arrived.moveTo(&t.arrived, usualTurn)
+	return len(in.requests) > 0 || in.arrived.count > 0
+}
+
+func (in *Intake) takeRequests(t *Taken) {
+	most := cmp.Or(in.most, usualTurn)
+	if len(in.requests) <= most {
+		clear(in.once)
+		t.requests, in.requests = in.requests, t.requests[:0]
+		return
+	}
+	t.requests = append(t.requests[:0], in.requests[:most]...)
+	clear(in.requests[:most])
+	in.requests = in.requests[most:]
+	for subject, at := range in.once {
+		if at < most {
+			delete(in.once, subject)
+		} else {
+			in.once[subject] = at - most
+		}
+	}
 }
 
 // Waiting is how many requests wait.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -61,6 +62,39 @@ func TestHandledRequestsAreForgotten(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A request that anybody may repeat is the same one as long as it waits, and another one from then on.
+func TestATurnHasOnlySoManyRequests(t *testing.T) {
+	in, g := inUse(t)
+	in.LimitTurn(2)
+	var taken Taken
+	once := func(term memberstate.Term) {
+		in.AddOnce(Request{Subject: Subject{Kind: TellHeard, Group: g, Term: term}})
+	}
+	once(1) // behind the start
+	once(2)
+	once(3)
+	in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
+	turn := func() (terms []memberstate.Term, more bool) {
+		more = in.Take(&taken)
+		taken.Drain(nil, nil, func(r *Request) { terms = append(terms, r.Term) })
+		return terms, more
+	}
+	terms, more := turn()
+	assert.Equal(t, []memberstate.Term{0, 1}, terms)
+	assert.True(t, more)
+	once(2)
+	once(3)
+	once(1)
+	assert.Equal(t, 4, in.Waiting(), "only the first is not there any more")
+	terms, more = turn()
+	assert.Equal(t, []memberstate.Term{2, 3}, terms)
+	assert.True(t, more)
+	once(1)
+	terms, more = turn()
+	assert.Equal(t, []memberstate.Term{0, 1}, terms)
+	assert.False(t, more)
 }
 
 // Any number of callers may stop a group.

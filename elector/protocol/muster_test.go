@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -159,4 +160,33 @@ func TestAGroupThatJoinsAgainHasNoCampaignOfBefore(t *testing.T) {
 	a.node.End(&a.group)
 	a.node.EndTurn()
 	assert.Empty(t, append(b.did(), c.did()...), "their alarms have not rung")
+}
+
+// Not all alarms of very many groups ring in one turn, because a turn must not take long: the next one is due at once.
+func TestATurnHasOnlySoManyAlarms(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	n := d.node
+	var all []*recorder
+	for i := range usualTurn + 1 {
+		one := newRecorders(t, 3)[0]
+		one.node, one.group.name = n, fmt.Sprint("g", i)
+		one.start()
+		all = append(all, one)
+	}
+	rung := func() (rung int) {
+		for _, one := range all {
+			if look := one.group.look; look == 0 || look > n.now {
+				rung++
+			}
+		}
+		return rung
+	}
+	n.At(n.now + time.Hour)
+	n.EndTurn()
+	assert.Equal(t, usualTurn, rung())
+	due, waits := n.Next()
+	assert.True(t, waits)
+	assert.LessOrEqual(t, due, n.now)
+	n.EndTurn()
+	assert.Equal(t, usualTurn+1, rung())
 }

@@ -128,7 +128,11 @@ func (n *Node) At(now time.Duration) { n.now = now }
 func (n *Node) EndTurn() {
 	n.watch()
 	n.lookAtAll()
-	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
+	for range usualTurn {
+		g := n.alarms.ripe(n.now)
+		if g == nil {
+			break
+		}
 		alarm := g.alarm // the look may set another one
 		n.askStalled(g)
 		n.lookAtAbility(g)
