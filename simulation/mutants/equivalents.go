@@ -60,6 +60,10 @@ var equivalents = map[string]string{
 
 	"lease/kv/rediskv/rediskv.go Get: if err = errors.Join(err, leftErr); err != nil comes after if left == -2 { // it has expired between the two commands": "a key that is gone is missing, even if reading it failed before",
 
+	"lease/keeper.go arm: k.working.Add(1) comes after k.armedIn = k.working": "neither reads the other: both lead to the same count",
+
+	`elector/elector.go restore: return false, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err) becomes return true, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)`: "whether a group is known is not read if loading it failed",
+
 	"lease/mem/mem.go Renew: s.rows[h.Name] = r comes after kept = append(kept, h.Name)":                                                                                      "neither reads the other, and the store is locked",
 	"lease/protocol/keeper.go rest: without the field soon: Never of look":                                                                                                    "the next tick finds no lease that was woken, and sets it",
 	"lease/protocol/release.go release: s.giving.at = Never comes after k.place(&call{of: []*session{s}, Call: Call{Kind: Release, Held: []Held{s.held()}}}, k.end(s)-k.now)": "only a release of an expired lease fails in place, and that is not repeated",
