@@ -76,6 +76,23 @@ func TestTheLimitsOfAConfiguration(t *testing.T) {
 	}
 }
 
+// A lease that cannot be kept does not join, and its name stays free.
+func TestAKeeperRefusesALeaseThatIsConfiguredWrongly(t *testing.T) {
+	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(lease.GroupConfig{Name: "g", Handlers: []elector.RoleHandler{nil}})
+	require.ErrorContains(t, err, "lease: Handlers ")
+	assert.Nil(t, e)
+	_, err = k.Join(lease.GroupConfig{Name: "g"})
+	require.NoError(t, err)
+	e, err = k.Join(lease.GroupConfig{Name: "g"})
+	require.ErrorIs(t, err, elector.ErrGroupExists)
+	assert.Nil(t, e)
+	k, err = lease.NewKeeper(lease.KeeperConfig{Self: "n", Timing: lease.DefaultTiming()})
+	require.ErrorContains(t, err, "lease: Store is nil")
+	assert.Nil(t, k)
+}
+
 // Names that a database would truncate, confuse or refuse are refused here.
 func TestNamesThatCannotBeKeptAreRefused(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("é", 128), "a\x00b", "\xff"} {

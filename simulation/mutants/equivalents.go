@@ -74,4 +74,14 @@ var equivalents = map[string]string{
 	"lease/protocol/ability.go judge: a.hold, a.stay = 0, 0 becomes a.hold, a.stay = 0, 1": "every hold and every stay has a least length, which is much longer than that",
 
 	"lease/protocol/effects.go const: int(Listen) + 1 becomes int(Listen) + 2": "a kind of calls more than there are is never called",
+
+	"rpc/grpcrpc/knows.go KnownBy: if err != nil comes after defer func() { _ = conn.Close() }()": dialing,
+	"rpc/grpcrpc/knows.go KnownBy: without return false, err of if err != nil":                    dialing,
+	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return false, nil":                   dialing,
+	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return true, err":                    dialing,
+	"rpc/grpcrpc/link.go call: if err != nil comes after defer conn.Close()":                      dialing,
+	"rpc/grpcrpc/link.go call: without return err of if err != nil":                               dialing,
+	"rpc/grpcrpc/link.go call: return err becomes return nil":                                     dialing,
 }
+
+const dialing = "gRPC opens no connection yet, and takes every address that is escaped"
