@@ -47,8 +47,8 @@ func TestTheLimitsOfAConfiguration(t *testing.T) {
 		return func(c *settings, n int) { *of(&c.Timing) = time.Duration(n) }
 	}
 	for _, c := range []struct {
-		field            string
-		set              func(*settings, int)
+		field          string
+		set            func(*settings, int)
 		taken, refused int
 	}{
 		{"Name", func(c *settings, n int) { c.Name = strings.Repeat("x", n) }, lease.MaxName, lease.MaxName + 1},
