@@ -80,6 +80,7 @@ var equivalents = map[string]string{
 	"rpc/grpcrpc/knows.go KnownBy: without return false, err of if err != nil":                    dialing,
 	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return false, nil":                   dialing,
 	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return true, err":                    dialing,
+	"rpc/grpcrpc/link.go carry: without defer cancel(nil)":                                        "the context above ends at the same moment, because the stream does",
 	"rpc/grpcrpc/link.go call: if err != nil comes after defer conn.Close()":                      dialing,
 	"rpc/grpcrpc/link.go call: without return err of if err != nil":                               dialing,
 	"rpc/grpcrpc/link.go call: return err becomes return nil":                                     dialing,
