@@ -6,6 +6,7 @@ package elector_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ type health struct {
 	mu       sync.Mutex
 	problems map[string]error
 	hung     map[string]chan struct{} // until it is closed, Healthy and LedgerEnd do not return
+	exits    string                   // whose Healthy ends its goroutine
 }
 
 // withHealth plays a test with engines that are asked for their health. Their word counts for a
@@ -63,6 +65,9 @@ func (e *health) wait(id string) {
 func (e *health) problem(id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.exits == id {
+		runtime.Goexit()
+	}
 	return e.problems[id]
 }
 
@@ -80,6 +85,13 @@ func (e *health) falter(id string) {
 	e.problems[id] = errors.New("compaction is behind")
 }
 
+// exit has the Healthy of an engine end its goroutine.
+func (e *health) exit(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.exits = id
+}
+
 // recover has all engines work again.
 func (e *health) recover() {
 	e.mu.Lock()
@@ -89,6 +101,7 @@ func (e *health) recover() {
 	}
 	clear(e.hung)
 	clear(e.problems)
+	e.exits = ""
 }
 
 // takesOver waits until all nodes but the old leader follow another one, and returns it with the time

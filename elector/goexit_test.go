@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -70,6 +71,17 @@ func TestAPauseThatEndsItsGoroutineHasFailed(t *testing.T) {
 		require.ErrorIs(t, leader.el.TransferLeadership(context.Background(), ""), elector.ErrTransferFailed)
 		assert.Less(t, time.Since(began), elector.DefaultTiming().Detection(), "the handover waited for it")
 		assert.Equal(t, leader, cluster.awaitLeader())
+	})
+}
+
+// An engine that ends the goroutine of its Healthy is not well, and does not hang.
+func TestAHealthyThatEndsItsGoroutineIsABadAnswer(t *testing.T) {
+	withHealth(t, 3, func(cluster *cluster, all *health) {
+		leader := cluster.awaitLeader()
+		all.exit(leader.id)
+		_, took := cluster.takesOver(leader)
+		assert.Less(t, took, 4*elector.DefaultTiming().Heartbeat, "as if it had returned an error")
+		assert.Equal(t, protocol.NotAbleUnhealthy, leader.el.Status().Inability)
 	})
 }
 

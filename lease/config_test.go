@@ -40,6 +40,59 @@ func TestConfigurationsAreChecked(t *testing.T) {
 	}
 }
 
+// The last value that is allowed is taken, and the next one is refused.
+func TestTheLimitsOfAConfiguration(t *testing.T) {
+	const longest = 365 * 24 * time.Hour
+	lasts := func(of func(*lease.Timing) *time.Duration) func(*settings, int) {
+		return func(c *settings, n int) { *of(&c.Timing) = time.Duration(n) }
+	}
+	for _, c := range []struct {
+		field          string
+		set            func(*settings, int)
+		taken, refused int
+	}{
+		{"Name", func(c *settings, n int) { c.Name = strings.Repeat("x", n) }, lease.MaxName, lease.MaxName + 1},
+		{"Self", func(c *settings, n int) { c.Self = strings.Repeat("x", n) }, lease.MaxSelf, lease.MaxSelf + 1},
+		{"Timing.TTL", lasts(func(t *lease.Timing) *time.Duration { return &t.TTL }), int(longest), int(longest) + 1},
+		{"Timing.Renew", lasts(func(t *lease.Timing) *time.Duration { return &t.Renew }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.Renew", lasts(func(t *lease.Timing) *time.Duration { return &t.Renew }), int(4 * time.Second), int(4*time.Second) + 1},
+		{"Timing.Poll", lasts(func(t *lease.Timing) *time.Duration { return &t.Poll }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.Timeout", lasts(func(t *lease.Timing) *time.Duration { return &t.Timeout }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.DriftMargin", lasts(func(t *lease.Timing) *time.Duration { return &t.DriftMargin }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.DriftMargin", lasts(func(t *lease.Timing) *time.Duration { return &t.DriftMargin }), int(6 * time.Second), int(10 * time.Second)},
+	} {
+		config := settings{
+			lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.Timing{
+				TTL: 10 * time.Second, Renew: 2 * time.Second, Poll: time.Second, Timeout: time.Second, DriftMargin: 2 * time.Second,
+			}},
+			lease.GroupConfig{Name: "g"},
+		}
+		c.set(&config, c.taken)
+		_, err := lease.New(config.KeeperConfig, config.GroupConfig)
+		require.NoError(t, err, "%s %d", c.field, c.taken)
+		c.set(&config, c.refused)
+		_, err = lease.New(config.KeeperConfig, config.GroupConfig)
+		assert.ErrorContains(t, err, "lease: "+c.field+" ", "%d", c.refused)
+	}
+}
+
+// A lease that cannot be kept does not join, and its name stays free.
+func TestAKeeperRefusesALeaseThatIsConfiguredWrongly(t *testing.T) {
+	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(lease.GroupConfig{Name: "g", Handlers: []elector.RoleHandler{nil}})
+	require.ErrorContains(t, err, "lease: Handlers ")
+	assert.Nil(t, e)
+	_, err = k.Join(lease.GroupConfig{Name: "g"})
+	require.NoError(t, err)
+	e, err = k.Join(lease.GroupConfig{Name: "g"})
+	require.ErrorIs(t, err, elector.ErrGroupExists)
+	assert.Nil(t, e)
+	k, err = lease.NewKeeper(lease.KeeperConfig{Self: "n", Timing: lease.DefaultTiming()})
+	require.ErrorContains(t, err, "lease: Store is nil")
+	assert.Nil(t, k)
+}
+
 // Names that a database would truncate, confuse or refuse are refused here.
 func TestNamesThatCannotBeKeptAreRefused(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("é", 128), "a\x00b", "\xff"} {

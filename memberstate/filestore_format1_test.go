@@ -109,6 +109,25 @@ func seal1(page []byte) {
 	binary.LittleEndian.PutUint32(page, crc32.Checksum(page[4:], crc32.MakeTable(crc32.Castagnoli)))
 }
 
+// A file may lie where an earlier one of the same store lay, so pages of that one can be found behind its own.
+func TestPagesOfAnEarlierFileOfFormat1DoNotCount(t *testing.T) {
+	text, holds := format1(t)
+	stale := bytes.Clone(text)
+	last := stale[len(stale)-memberstate.PageSize:]
+	copy(last, text[4*memberstate.PageSize:][:memberstate.PageSize])
+	binary.LittleEndian.PutUint32(last[12:], uint32(len(stale)/memberstate.PageSize-1))
+	binary.LittleEndian.PutUint64(last[16:], binary.LittleEndian.Uint64(last[16:])-1)
+	binary.LittleEndian.PutUint64(last[24:], 100) // a batch that this file has not reached
+	seal1(last)
+	found, err := memberstate.Read(stale)
+	require.NoError(t, err)
+	assert.Equal(t, holds, found)
+	binary.LittleEndian.PutUint64(last[16:], binary.LittleEndian.Uint64(last[16:])+1)
+	seal1(last)
+	_, err = memberstate.Read(stale)
+	require.ErrorIs(t, err, memberstate.ErrDamaged, "if it is a page of this file, batches are missing")
+}
+
 func TestCopiesOfFormat1ThatDifferAreARefusal(t *testing.T) {
 	text, _ := format1(t)
 	for _, number := range []int{4, 5} { // of the first save

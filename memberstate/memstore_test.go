@@ -97,3 +97,21 @@ func TestSavesMayBeConcurrent(t *testing.T) {
 		assertTerm(t, &s, fmt.Sprint(i), 100)
 	}
 }
+
+// A crash in which the disk cache survives loses nothing, whatever goes on meanwhile.
+func TestACrashMayComeDuringSaves(t *testing.T) {
+	var s memberstate.MemStore
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			for term := range memberstate.Term(100) {
+				assert.NoError(t, s.Save(record(fmt.Sprint(i), term+1)))
+				s.Crash(func(memberstate.Record) bool { return true })
+			}
+		})
+	}
+	all.Wait()
+	for i := range 10 {
+		assertTerm(t, &s, fmt.Sprint(i), 100)
+	}
+}

@@ -11,12 +11,11 @@ type claims struct {
 	making  int
 }
 
-// queueClaim queues a claim for a lease.
+// queueClaim queues a claim for a lease. Its turn may come when the answer is over that showed the lease free.
 func (k *Keeper) queueClaim(s *session) {
 	s.phase = claiming
 	s.pending++
 	k.claims.waiting = append(k.claims.waiting, s)
-	k.nextClaims()
 }
 
 // nextClaims makes the claims whose turn it is.

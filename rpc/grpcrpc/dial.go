@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"time"
 
 	"google.golang.org/grpc"
@@ -54,7 +55,7 @@ func (t *Transport) dial(address, peer string) (*grpc.ClientConn, error) {
 
 func dial(address string, creds credentials.TransportCredentials, wrap func(net.Conn) net.Conn, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	var d net.Dialer
-	return grpc.NewClient("passthrough:///"+address, append(more,
+	return grpc.NewClient("passthrough:///"+url.PathEscape(address), append(more,
 		grpc.WithTransportCredentials(creds),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			c, err := d.DialContext(ctx, "tcp", address)

@@ -82,7 +82,7 @@ func newTransport(config Config, handshakeTime time.Duration, now func() time.Ti
 	}
 	t := &Transport{
 		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(logging.Or(config.Logger)), links: make(map[string]*link),
-		handshakeTime: handshakeTime, knows: config.Knows,
+		handshakeTime: handshakeTime, knows: config.Knows, listener: config.Listener,
 	}
 	if config.TLS != nil {
 		var err error
@@ -92,7 +92,6 @@ func newTransport(config Config, handshakeTime time.Duration, now func() time.Ti
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.guard = newGuard(config.Listener, 2*handshakeTime, t.refuse)
-	t.listener = config.Listener
 	t.server = t.newServer()
 	t.SetPeers(config.Peers)
 	return t, nil

@@ -38,6 +38,7 @@ var equivalents = map[string]string{
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "the end of a lease that is not held is not read",
 	"cmd/hustings/internal/node/watchdog_linux.go childEnded: without return of if !w.inner":                                                                                   "it reports once more, and a node reads the first report",
 	"elector/protocol/effects.go EndLead: max(fx.node.now, 1) becomes max(fx.node.now, 2)":                                                                                     "zero means that there is none; a nanosecond more is no difference",
+	"lease/mem/mem.go open: 1 << 50 becomes 1 << 51":                                                                                                                           "any late beginning does",
 	"lease/mem/mem.go open: 1 << 50 becomes 2 << 50":                                                                                                                           "any late beginning does",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "its context has ended, so it does not count as early",
 	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler only reads values of the context, and does not wait",
@@ -60,11 +61,29 @@ var equivalents = map[string]string{
 
 	"lease/kv/rediskv/rediskv.go Get: if err = errors.Join(err, leftErr); err != nil comes after if left == -2 { // it has expired between the two commands": "a key that is gone is missing, even if reading it failed before",
 
+	"lease/keeper.go arm: k.working.Add(1) comes after k.armedIn = k.working": "neither reads the other: both lead to the same count",
+
+	`elector/elector.go restore: return false, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err) becomes return true, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)`: "whether a group is known is not read if loading it failed",
+
 	"lease/mem/mem.go Renew: s.rows[h.Name] = r comes after kept = append(kept, h.Name)":                                                                                      "neither reads the other, and the store is locked",
 	"lease/protocol/keeper.go rest: without the field soon: Never of look":                                                                                                    "the next tick finds no lease that was woken, and sets it",
 	"lease/protocol/release.go release: s.giving.at = Never comes after k.place(&call{of: []*session{s}, Call: Call{Kind: Release, Held: []Held{s.held()}}}, k.end(s)-k.now)": "only a release of an expired lease fails in place, and that is not repeated",
 
 	"lease/sqllease/pgxwake/pgxwake.go connected: defer cancel() comes after err = errors.Join(err, conn.Close(closing))": "a defer does nothing before the end",
 
+	"lease/protocol/ability.go judge: a.hold, a.stay = 0, 0 becomes a.hold, a.stay = 1, 0": "every hold and every stay has a least length, which is much longer than that",
+	"lease/protocol/ability.go judge: a.hold, a.stay = 0, 0 becomes a.hold, a.stay = 0, 1": "every hold and every stay has a least length, which is much longer than that",
+
 	"lease/protocol/effects.go const: int(Listen) + 1 becomes int(Listen) + 2": "a kind of calls more than there are is never called",
+
+	"rpc/grpcrpc/knows.go KnownBy: if err != nil comes after defer func() { _ = conn.Close() }()": dialing,
+	"rpc/grpcrpc/knows.go KnownBy: without return false, err of if err != nil":                    dialing,
+	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return false, nil":                   dialing,
+	"rpc/grpcrpc/knows.go KnownBy: return false, err becomes return true, err":                    dialing,
+	"rpc/grpcrpc/link.go carry: without defer cancel(nil)":                                        "the context above ends at the same moment, because the stream does",
+	"rpc/grpcrpc/link.go call: if err != nil comes after defer conn.Close()":                      dialing,
+	"rpc/grpcrpc/link.go call: without return err of if err != nil":                               dialing,
+	"rpc/grpcrpc/link.go call: return err becomes return nil":                                     dialing,
 }
+
+const dialing = "gRPC opens no connection yet, and takes every address that is escaped"

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (h *hunter) huntAll(ctx context.Context, within time.Duration, all []mutant
 			if forgive && errors.Is(err, errNotCompiled) {
 				r.Discarded, err = true, nil
 			}
-			if err == nil {
+			if err == nil && r.Untried == "" {
 				err = known.add(r)
 			}
 			if err != nil {
@@ -97,8 +98,9 @@ func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, erro
 		r.Seeds += s.seeds
 		r.States += s.states
 		r.CPU += s.cpu
+		r.Untried = cmp.Or(r.Untried, s.untried)
 		if s.noticed != "" {
-			r.Means, r.Noticed, r.Steps = one.name, s.noticed, s.steps
+			r.Means, r.Noticed, r.Steps, r.Untried = one.name, s.noticed, s.steps, ""
 			break
 		}
 	}
@@ -132,8 +134,12 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 // refused says whether the compiler refuses a package. Its first error may be in another file than the mutant's, for
 // example if a constant there is the length of an array.
 func refused(out []byte, dir string) bool {
-	head, _, _ := strings.Cut(string(out), "\n")
-	return strings.HasPrefix(head, "# ") && strings.HasSuffix(head, "/"+dir)
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "go: downloading ") {
+			return strings.HasPrefix(line, "# ") && strings.HasSuffix(line, "/"+dir)
+		}
+	}
+	return false
 }
 
 // goTool is the go command in a module, without the workspace, as users of the module build it.

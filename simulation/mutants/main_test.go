@@ -33,7 +33,7 @@ func TestAnInterruptedHuntReportsItsResults(t *testing.T) {
 	assert.ErrorContains(t, run(ctx, []string{"--json", "--only", "^(quorum-less-one|observer-votes)$"}, &out, io.Discard), "not complete")
 	var total map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &total))
-	assert.Equal(t, []string{"caught", "directories", "discarded", "equivalent", "mutants", "survivors", "verdicts"}, slices.Sorted(maps.Keys(total)))
+	assert.Equal(t, []string{"caught", "directories", "discarded", "equivalent", "mutants", "survivors", "untried", "verdicts"}, slices.Sorted(maps.Keys(total)))
 	assert.Empty(t, total["verdicts"])
 }
 
@@ -52,9 +52,10 @@ func TestAReportAddsUp(t *testing.T) {
 	total.add(result{Mutant: "a/b.go:1:2 it", Means: "tests", Noticed: "TestIt"})
 	total.add(result{Mutant: "a/b.go:1:3 it", Discarded: true})
 	total.add(result{Mutant: "a/b.go:1:4 it", Equivalent: "nobody asks"})
+	total.add(result{Mutant: "a/b.go:1:5 it", Untried: "no database"})
 	var out strings.Builder
 	require.NoError(t, total.print(&out))
-	for _, says := range []string{"NOBODY", "2 of 4 mutants were caught, 1 are equivalent", "1 by the simulator", "1 more do not compile"} {
+	for _, says := range []string{"NOBODY", "2 of 4 mutants were caught, 1 are equivalent", "1 by the simulator", "1 more do not compile", "a/b.go:1:5 it is not counted, because not everything was tried: no database"} {
 		assert.Contains(t, out.String(), says)
 	}
 	assert.Equal(t, []string{"b"}, total.Survivors)
@@ -78,6 +79,7 @@ func TestAFailureHasAName(t *testing.T) {
 func TestAMutantThatDoesNotCompileIsRecognized(t *testing.T) {
 	out := []byte("# example.com/m/a/b\na/b/other.go:39:92: invalid argument: index 4 out of bounds [0:4]\n")
 	assert.True(t, refused(out, "a/b"))
+	assert.True(t, refused(append([]byte("go: downloading example.com/m v1.0.0\n"), out...), "a/b"))
 	assert.False(t, refused(out, "a/c"))
 	assert.False(t, refused([]byte("go: cannot find module a/b\n"), "a/b"))
 }

@@ -43,6 +43,7 @@ func isStored(m *mutant) bool { _, ok := elsewhere[path.Dir(m.File)]; return ok 
 // sighting is the result of a look.
 type sighting struct {
 	noticed string // the invariant or the test; empty: nothing was noticed
+	untried string // why it could not look; empty: it looked
 	steps   int    // of plain machines, by which it is shown; 0: they do not show it
 	seeds   uint64
 	states  uint64

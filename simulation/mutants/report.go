@@ -20,6 +20,8 @@ type report struct {
 	// Equivalent are the mutants that change nothing that can be seen, with the reasons.
 	Equivalent map[string]string `json:"equivalent"`
 	Survivors  []string          `json:"survivors"`
+	// Untried are the mutants that nobody has noticed so far, but that some means could not look at, with the reasons.
+	Untried map[string]string `json:"untried"`
 	// Directories are counts by directory, in the order of their first mutants.
 	Directories []count  `json:"directories"`
 	Verdicts    []result `json:"verdicts"`
@@ -46,14 +48,20 @@ type result struct {
 	// Equivalent says why it cannot be noticed.
 	Equivalent string `json:"equivalent,omitempty"`
 	Discarded  bool   `json:"discarded,omitempty"` // it does not compile
+	// Untried says why a means could not look at it. No other one has noticed it.
+	Untried string `json:"untried,omitempty"`
 }
 
 func newReport() report {
-	return report{Equivalent: map[string]string{}, Survivors: []string{}, Verdicts: []result{}, Directories: []count{}}
+	return report{Equivalent: map[string]string{}, Untried: map[string]string{}, Survivors: []string{}, Verdicts: []result{}, Directories: []count{}}
 }
 
 func (r *report) add(one result) {
 	of := r.of(one.dir())
+	if one.Untried != "" {
+		r.Untried[one.Mutant] = one.Untried
+		return
+	}
 	if one.Discarded {
 		r.Discarded++
 		of.Discarded++
@@ -109,6 +117,8 @@ func (r *result) line() string {
 		return r.Mutant + ": does not compile"
 	case r.Equivalent != "":
 		return r.Mutant + ": equivalent"
+	case r.Untried != "":
+		return r.Mutant + ": NOT TRIED, " + r.Untried
 	case r.Noticed == "":
 		return fmt.Sprintf("%s: NOBODY notices, %.1f CPU s", r.Mutant, r.CPU)
 	}
@@ -147,6 +157,9 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(&w, "\n%d of %d mutants were caught, %d are equivalent\n", r.Caught, r.Mutants, len(r.Equivalent))
 	for _, means := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(&w, "%d by the %s\n", by[means], means)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Untried)) {
+		fmt.Fprintf(&w, "%s is not counted, because not everything was tried: %s\n", name, r.Untried[name])
 	}
 	if r.Discarded > 0 {
 		fmt.Fprintf(&w, "%d more do not compile\n", r.Discarded)

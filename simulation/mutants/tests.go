@@ -63,10 +63,18 @@ func isInHosts(m *mutant) bool {
 	return false
 }
 
-// databases are tests with real databases, which are started for them.
+// databases are tests with real databases, which are started for them. Where they do not start, or the tests fail
+// without a mutant, too, nothing is known of the mutant.
 var databases = means{"databases", isStored, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
-	return h.testAll(ctx, []suite{elsewhere[path.Dir(m.File)]}, inDatabases)
+	s, err := h.testAll(ctx, []suite{elsewhere[path.Dir(m.File)]}, inDatabases)
+	if errors.Is(err, errUnfit) && ctx.Err() == nil {
+		s.untried, err = err.Error(), nil
+	}
+	return s, err
 }}
+
+// errUnfit is the error of tests that say nothing of a mutant: they did not run, or they notice without one.
+var errUnfit = errors.New("tests are of no use")
 
 // inDatabases marks the flags of tests that need databases.
 const inDatabases = "-databases"
@@ -101,7 +109,7 @@ func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (tot
 				continue
 			}
 			if err != nil || whole.noticed != "" {
-				return total, errors.Join(err, fmt.Errorf("the tests of %s %v notice without a mutant: %s", one.name, flags, whole.noticed))
+				return total, errors.Join(err, fmt.Errorf("%w: those of %s %v notice without a mutant: %s", errUnfit, one.name, flags, whole.noticed))
 			}
 			took, h.sound[key] = lasted, lasted
 		}
@@ -139,6 +147,9 @@ func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags 
 	if failed := (*exec.ExitError)(nil); ctx.Err() != nil || err != nil && !errors.As(err, &failed) {
 		return s, 0, errors.Join(ctx.Err(), err)
 	}
+	if err != nil && !judged.Match(out) {
+		return s, 0, fmt.Errorf("%w: they did not run: %w\n%s", errUnfit, err, out)
+	}
 	if err != nil {
 		s.noticed = whatFailed(out)
 	}
@@ -151,6 +162,7 @@ func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags 
 
 var (
 	passed     = regexp.MustCompile(`(?m)^ok\s+\S+\s+(?:\(cached\)|([0-9.]+)s)`)
+	judged     = regexp.MustCompile(`(?m)^(ok|FAIL)\s`) // by go test, whatever ran it
 	failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 )
 
