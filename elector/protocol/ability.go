@@ -75,7 +75,7 @@ func (n *Node) lookAtAll() {
 		n.looks[i], g.looked = nil, false
 		n.lookAtAbility(g)
 	}
-	n.looks = n.looks[:0]
+	n.looks = emptied(n.looks)
 }
 
 // lookAtAbility tells the machine if its member's ability has changed. A group whose step waits is

@@ -88,10 +88,11 @@ func (a *alarms) remove(g *Group) { g.look = 0 }
 func (a *alarms) drop() {
 	last := len(a.heap) - 1
 	a.heap[0], a.heap[last] = a.heap[last], look{}
-	a.heap = a.heap[:last]
-	if last > 0 {
-		a.down(0)
+	if a.heap = a.heap[:last]; last == 0 {
+		a.heap = emptied(a.heap)
+		return
 	}
+	a.down(0)
 }
 
 // up and down move the entry at i to where it belongs, above or below.

@@ -159,7 +159,7 @@ func (n *Node) unbindAll(p *peer) {
 		n.alarms.set(g, g.silentAt(p))
 	}
 	clear(p.followers)
-	p.followers = p.followers[:0]
+	p.followers = emptied(p.followers)
 }
 
 // bondTaken takes in what an answer to a heartbeat says about the bond, before the machine takes the
@@ -294,5 +294,5 @@ func (n *Node) leaveWaiting() {
 			n.leaveAll(g)
 		}
 	}
-	n.beats.waits = n.beats.waits[:0]
+	n.beats.waits = emptied(n.beats.waits)
 }

@@ -202,6 +202,9 @@ func (in *Intake) Take(t *Taken) (more bool) {
 func (in *Intake) takeRequests(t *Taken) {
 	most := cmp.Or(in.most, usualTurn)
 	if len(in.requests) <= most {
+		if len(in.once) > manyRequests {
+			in.once = make(map[Subject]int)
+		}
 		clear(in.once)
 		t.requests, in.requests = in.requests, t.requests[:0]
 		return

@@ -105,7 +105,11 @@ func (q *campaigns) drop(gone func(*campaign) bool) {
 	for q.waits() && gone(&q.all[q.first]) {
 		q.first++
 	}
-	if q.first > len(q.all)/2 {
+	switch {
+	case !q.waits():
+		clear(q.all)
+		q.all, q.first = emptied(q.all), 0
+	case q.first > len(q.all)/2:
 		q.all, q.first = slices.Delete(q.all, 0, q.first), 0
 	}
 }

@@ -17,5 +17,7 @@ func (l *places) drop(g *Group) {
 	all[g.place-1] = all[last]
 	all[last].place = g.place
 	all[last], g.place = nil, 0
-	*l = all[:last]
+	if *l = all[:last]; last == 0 {
+		*l = emptied(*l)
+	}
 }

@@ -44,6 +44,18 @@ func (n *Node) tidy(g *Group) {
 	}
 }
 
+// mostRoom is the room that an empty list may keep. More of it was needed by very many groups at a time, which may not
+// happen again.
+const mostRoom = 1024
+
+// emptied returns an empty list, with the room of one that is needed no more, unless that is too much.
+func emptied[T any](list []T) []T {
+	if cap(list) > mostRoom {
+		return nil
+	}
+	return list[:0]
+}
+
 // take returns an object that was given back, or a new one.
 func take[T any](from *[]*T) *T {
 	last := len(*from) - 1
