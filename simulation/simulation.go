@@ -49,7 +49,8 @@ type Options struct {
 	Judged bool
 	// Beats is whether nodes exchange beats, as a host does whose transport carries them.
 	Beats bool
-	// Campaigns is how many campaigns a node has under way at a time; 0: as many as suit real nodes.
+	// Campaigns is how many campaigns a node has under way at a time, and how many requests it handles in a turn; 0: as
+	// many as suit real nodes.
 	Campaigns int
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
