@@ -16,19 +16,29 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// watching runs play with a host whose groups have one member, and with a function that starts a group.
-func watching(t *testing.T, play func(t *testing.T, host *elector.Host, start func(name string) *elector.Elector)) {
+// watched is a host whose groups have one member.
+type watched struct {
+	t    *testing.T
+	host *elector.Host
+}
+
+// watching runs play with such a host.
+func watching(t *testing.T, play func(w *watched)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		host := elector.IsolatedHost(t, new(memberstate.MemStore))
-		play(t, host, func(name string) *elector.Elector {
-			el := join(t, host, name, "n0")
-			require.NoError(t, el.Start())
-			synctest.Wait()
-			return el
-		})
+		play(&watched{t, host})
 		require.NoError(t, host.Close(context.Background()))
 	})
+}
+
+// start starts a group.
+func (w *watched) start(name string) *elector.Elector {
+	w.t.Helper()
+	el := join(w.t, w.host, name, "n0")
+	require.NoError(w.t, el.Start())
+	synctest.Wait()
+	return el
 }
 
 // next returns what a reader of statuses sees next.
@@ -72,13 +82,14 @@ func read(ctx context.Context, host *elector.Host) <-chan elector.Status {
 }
 
 func TestAHostYieldsTheStatusOfEachGroup(t *testing.T) {
-	watching(t, func(t *testing.T, host *elector.Host, start func(string) *elector.Elector) {
-		a := start("a")
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		a := w.start("a")
 		join(t, host, "never started", "n0")
 		ctx, cancel := context.WithCancel(t.Context())
 		all := read(ctx, host)
 		assert.Equal(t, a.Status(), next(t, all), "it was there before")
-		b := start("b")
+		b := w.start("b")
 		assert.Equal(t, b.Status(), next(t, all), "it came later, and all its changes are one")
 		require.NoError(t, a.Stop(t.Context()))
 		synctest.Wait()
@@ -93,14 +104,15 @@ func TestAHostYieldsTheStatusOfEachGroup(t *testing.T) {
 
 // A reader that takes its time sees each group that has changed once, as it is then.
 func TestASlowReaderOfAHostSeesTheLatest(t *testing.T) {
-	watching(t, func(t *testing.T, host *elector.Host, start func(string) *elector.Elector) {
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		all := read(ctx, host)
-		first := start("first").Status() // which the reader holds in its hand
+		first := w.start("first").Status() // which the reader holds in its hand
 		var groups []*elector.Elector
 		for i := range 3 {
-			groups = append(groups, start(fmt.Sprint("group ", i)))
+			groups = append(groups, w.start(fmt.Sprint("group ", i)))
 		}
 		for _, el := range groups {
 			el.Campaign()
@@ -116,8 +128,9 @@ func TestASlowReaderOfAHostSeesTheLatest(t *testing.T) {
 
 // A change while the reader handles the status before is not lost, and each of several readers sees it.
 func TestEveryReaderOfAHostSeesAChange(t *testing.T) {
-	watching(t, func(t *testing.T, host *elector.Host, start func(string) *elector.Elector) {
-		el := start("g")
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		el := w.start("g")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		one, other := read(ctx, host), read(ctx, host)
@@ -141,8 +154,9 @@ func TestEveryReaderOfAHostSeesAChange(t *testing.T) {
 }
 
 func TestAWatchOfAHostEndsWithItsContext(t *testing.T) {
-	watching(t, func(t *testing.T, host *elector.Host, start func(string) *elector.Elector) {
-		start("g")
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		w.start("g")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range host.Watch(ctx) {

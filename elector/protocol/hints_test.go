@@ -14,7 +14,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// flock is n0, with groups that follow n1 and are bonded to it. Two campaigns may be under way at a time.
+// flock is n0, with five groups that follow n1 and are bonded to it. Two campaigns may be under way at a time.
 type flock struct {
 	*recorder
 	groups []*Group
@@ -37,7 +37,7 @@ func (f *flock) SendBeat(_ string, b *rpc.Beat) { f.sent = append(f.sent, *b) }
 // n1At5 is the session in which n1 speaks to n0.
 var n1At5 = rpc.Session{Incarnation: 5, Of: 1<<16 | 9}
 
-func newFlock(t *testing.T, size int) *flock {
+func newFlock(t *testing.T) *flock {
 	t.Helper()
 	f := &flock{recorder: newRecorders(t, 3)[0]}
 	e := f.group.Electorate
@@ -46,7 +46,7 @@ func newFlock(t *testing.T, size int) *flock {
 	f.node.Exchange(1, 9, f)
 	f.node.LimitCampaigns(2)
 	f.node.At(time.Second)
-	for i := range size {
+	for i := range 5 {
 		g := NewGroup(e, fmt.Sprint("g", i), f.recorder)
 		require.NoError(t, g.Restore(memberstate.Record{}, false, memberstate.Position{}))
 		f.groups = append(f.groups, &g)
@@ -88,7 +88,7 @@ func (f *flock) passes(d time.Duration) {
 }
 
 func TestGroupsAreToldOneAfterAnotherThatANodeIsGone(t *testing.T) {
-	f := newFlock(t, 5)
+	f := newFlock(t)
 	f.node.PeerLost("n1")
 	f.node.PeerLost("n1")
 	f.node.EndTurn()
@@ -108,7 +108,7 @@ func TestGroupsAreToldOneAfterAnotherThatANodeIsGone(t *testing.T) {
 }
 
 func TestANodeThatSpeaksIsNotGone(t *testing.T) {
-	f := newFlock(t, 5)
+	f := newFlock(t)
 	f.node.PeerLost("n1")
 	f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1})
 	f.node.EndTurn()
@@ -118,7 +118,7 @@ func TestANodeThatSpeaksIsNotGone(t *testing.T) {
 
 // Its process is another one, and has lost the offices of the one before.
 func TestANodeThatHasStartedAnewIsGoneAllTheSame(t *testing.T) {
-	f := newFlock(t, 5)
+	f := newFlock(t)
 	f.node.PeerLost("n1")
 	f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 6, Of: n1At5.Of}, Number: 1})
 	f.node.EndTurn()
@@ -128,7 +128,7 @@ func TestANodeThatHasStartedAnewIsGoneAllTheSame(t *testing.T) {
 
 // A group that has ended, or follows another leader by then, is not told.
 func TestWhoHasLeftTheLeaderIsNotTold(t *testing.T) {
-	f := newFlock(t, 5)
+	f := newFlock(t)
 	f.node.PeerLost("n1")
 	f.node.End(f.groups[3])
 	follows := f.groups[4]
