@@ -55,7 +55,7 @@ type run struct {
 	cluster *cluster
 	tracker *tracker
 	report  *Report
-	before  uint64 // the memory in use without the hosts
+	before  float64 // the memory in use without the hosts
 }
 
 // Run runs the groups. If ctx ends first, the report has what was measured until then, and says so.
@@ -132,7 +132,7 @@ func (r *run) settle(ctx context.Context) error {
 
 // idle measures groups in which nothing happens.
 func (r *run) idle(ctx context.Context) error {
-	idle := &Idle{Bytes: float64(memory()-r.before) / float64(r.Groups*r.Nodes)}
+	idle := &Idle{Bytes: max(memory()-r.before, 0) / float64(r.Groups*r.Nodes)}
 	began, used := time.Now(), r.CPU()
 	messages, beats := r.cluster.sent()
 	var err error
@@ -191,10 +191,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // memory returns the live bytes on the heap and in stacks.
-func memory() uint64 {
+func memory() float64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC() // twice, because the first run starts finalizers and frees stacks
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
+	return float64(m.HeapAlloc + m.StackInuse)
 }
