@@ -112,8 +112,12 @@ func (j *judge) heardBeat(p *process, b *rpc.Beat) bool {
 	return true
 }
 
-// owed notes that a process owes an answer to a beat that is newer than all before.
+// owed notes that a process owes an answer to a beat that is newer than all before. It owes none to a process that
+// another one has replaced since: it may know of that by now, from whatever the other one has said.
 func (j *judge) owed(p *process, b *rpc.Beat) {
+	if q := p.world().nodes[nodeOf(b.From)].process.Load(); q == nil || q.beating.incarnation != b.Incarnation {
+		return
+	}
 	t, last := &p.beating, p.beating.heard[b.From]
 	newest := last.Number
 	if b.Incarnation > last.Incarnation {

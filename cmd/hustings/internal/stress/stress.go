@@ -193,8 +193,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 // memory returns the live bytes on the heap and in stacks.
 func memory() float64 {
 	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // twice, because the first run starts finalizers and frees stacks
+	for range 2 { // the first run starts finalizers and frees stacks
+		runtime.GC()
+	}
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc + m.StackInuse)
 }
