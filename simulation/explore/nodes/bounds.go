@@ -1,0 +1,98 @@
+// How far a search goes, and what it returns.
+
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+)
+
+// Bounds say how far a search goes.
+type Bounds struct {
+	// Members is how many nodes there are, 2 or 3. In each group all of them vote.
+	Members int
+	// Groups is how many groups they have, 1 or 2.
+	Groups int
+	// Terms is the largest term that a member adopts. The search begins in term 1.
+	Terms int
+	// Moments is how many moments there are, up to 6. From one to the next a heartbeat passes.
+	Moments int
+	// Elected begins with a leader that has just been elected. Otherwise it rests, and all others are bonded.
+	Elected bool
+	// DropOuts is how often a group drops out, at the first leader or at one follower: it ends and joins again,
+	// or a step of it waits for the ledger or the disk.
+	DropOuts int
+	// LeaderRestarts and FollowerRestarts are how often the processes of the first leader and of one follower
+	// restart.
+	LeaderRestarts, FollowerRestarts int
+}
+
+const (
+	mostMembers = 3
+	mostGroups  = 2
+	mostTerms   = 4
+	mostMoments = 6
+	mostTrouble = 3
+)
+
+// Check says what is wrong with the bounds.
+func (b *Bounds) Check() error {
+	return errors.Join(
+		within("Members", b.Members, 2, mostMembers), within("Groups", b.Groups, 1, mostGroups), within("Terms", b.Terms, 1, mostTerms),
+		within("Moments", b.Moments, 1, mostMoments), within("DropOuts", b.DropOuts, 0, mostTrouble),
+		within("LeaderRestarts", b.LeaderRestarts, 0, mostTrouble), within("FollowerRestarts", b.FollowerRestarts, 0, mostTrouble),
+	)
+}
+
+// within says whether a number is too small, or too large.
+func within(name string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("nodes: %s is %d, want %d to %d", name, n, least, most)
+	}
+	return nil
+}
+
+// heartbeat is how long a moment lasts.
+const heartbeat = 100 * time.Millisecond
+
+// timing is the shortest that is valid: a follower waits for two moments, and a lease lasts for more than one and
+// less than two. All waits of candidates are shorter than a moment.
+var timing = protocol.Timing{
+	Heartbeat: heartbeat, Leak: 2, MinVoteWait: heartbeat / 10, MaxVoteWait: heartbeat / 5, RoundTimeout: heartbeat / 5, DriftMargin: heartbeat / 2,
+}
+
+// began is the time of the first moment. The group has been set up before.
+const began = 100 * heartbeat
+
+// at is the time of a moment.
+func at(moment int) time.Duration { return began + time.Duration(moment)*heartbeat }
+
+// moment is the moment of a time; before the first one it is negative.
+func moment(t time.Duration) int { return int((t - began) / heartbeat) }
+
+// Options configure a search.
+type Options struct {
+	Bounds
+	// MaxStates ends the search; 0: no limit.
+	MaxStates uint64
+	// Progress, if not nil, is called now and then.
+	Progress func(Result)
+}
+
+// Result is the result of a search.
+type Result struct {
+	// States are those of all nodes with the network, Transitions the steps between them, and Steps the
+	// different steps of single nodes that were computed for these.
+	States, Transitions, Steps uint64
+	// Depth is the number of steps on the longest path to a state.
+	Depth, Frontier int
+	Nodes, Messages int // different ones
+	// Complete says that all states within the bounds were reached. If it is false, and nothing is
+	// violated, Stopped says why.
+	Complete  bool
+	Stopped   string
+	Violation *Violation
+}
