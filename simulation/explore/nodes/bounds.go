@@ -22,9 +22,9 @@ type Bounds struct {
 	Moments int
 	// Elected begins with a leader that has just been elected. Otherwise it rests, and all others are bonded.
 	Elected bool
-	// DropOuts is how often a group drops out, at the first leader or at one follower: it ends and joins again,
-	// or a step of it waits for the ledger or the disk.
-	DropOuts int
+	// Ends, Waits and SlowDisks are how often a group drops out, at the first leader or at one follower: it ends,
+	// and may join again; a step of it waits for the ledger; or its node saves nothing for a while.
+	Ends, Waits, SlowDisks int
 	// LeaderRestarts and FollowerRestarts are how often the processes of the first leader and of one follower
 	// restart.
 	LeaderRestarts, FollowerRestarts int
@@ -42,7 +42,7 @@ const (
 func (b *Bounds) Check() error {
 	return errors.Join(
 		within("Members", b.Members, 2, mostMembers), within("Groups", b.Groups, 1, mostGroups), within("Terms", b.Terms, 1, mostTerms),
-		within("Moments", b.Moments, 1, mostMoments), within("DropOuts", b.DropOuts, 0, mostTrouble),
+		within("Moments", b.Moments, 1, mostMoments), within("Ends", b.Ends, 0, mostTrouble), within("Waits", b.Waits, 0, mostTrouble), within("SlowDisks", b.SlowDisks, 0, mostTrouble),
 		within("LeaderRestarts", b.LeaderRestarts, 0, mostTrouble), within("FollowerRestarts", b.FollowerRestarts, 0, mostTrouble),
 	)
 }

@@ -25,6 +25,8 @@ var leftOut = map[string]bool{
 	"Node.now": true, "Node.step": true, "Node.fx": true, "Node.spare": true, "beats.write": true, "peer.batch": true, "peers.full": true,
 	// The world around the node, which is the same in every state.
 	"Node.edge": true, "Node.inspector": true, "beats.edge": true, "Group.engine": true, "Electorate.Owner": true, "member.process": true,
+	// It is written with the office.
+	"member.beat": true,
 	// A cache.
 	"Electorate.peers": true,
 	// When to look at which group follows from the groups' alarms, except the order of groups whose alarms ring at the
@@ -134,6 +136,9 @@ func (d *digester) fields(v reflect.Value) {
 		d.group = g
 	case t == reflect.TypeFor[protocol.Machine]() && !d.group.Waits():
 		v = d.machine()
+	case t.Name() == "office" && d.group.Role == memberstate.Leader && !d.group.Waits():
+		d.office(v)
+		return
 	case t == reflect.TypeFor[protocol.SentTimes]():
 		d.sentTimes(v)
 		return
@@ -183,13 +188,38 @@ func (d *digester) machine() reflect.Value {
 	return reflect.ValueOf(d.group.Machine.Canonical(d.group.Rules))
 }
 
+// office writes a leader's office. Its beats count from the newest one, because a leader that is woken and rests again
+// has counted another one. How old is the newest one that it has sent? Answers can be on their way to that, and to
+// those before it. They count for as long as these beats are among those that are kept.
+func (d *digester) office(v reflect.Value) {
+	g := d.group
+	sent := g.Engine().(*member).beat
+	since := func(name string) uint64 { return min(uint64(g.Beat()-uint32(v.FieldByName(name).Uint())), 2*kept) }
+	d.number(uint64(sent))
+	d.number(min(uint64(g.Beat()-sent), kept))
+	for i := range uint32(kept) {
+		d.value(v.FieldByName("acks").Index(int((g.Beat() - i) % kept)))
+	}
+	d.number(since("heardBeat"))
+	if d.flag(g.LeaseBeat() != 0); g.LeaseBeat() != 0 {
+		d.number(since("leaseBeat"))
+	}
+	d.number(min(since("challenge"), uint64(timing.Leak)))
+	for _, name := range []string{"sticky", "declined", "nextOffer", "leaseVoid", "inconsistent", "resent"} {
+		d.value(v.FieldByName(name))
+	}
+}
+
+// kept is how many beats a leader keeps.
+const kept = 4
+
 // sentTimes writes when those beats of an office were sent that can still begin a lease. Other times only measure.
 func (d *digester) sentTimes(v reflect.Value) {
 	g, beats := d.group, v.FieldByName("beats")
 	for i := range beats.Len() {
 		number := g.Beat() - (g.Beat()-uint32(i))%uint32(beats.Len()) // that has this place
 		if g.Role == memberstate.Leader && g.OfOffice(number) && number >= g.LeaseBeat() {
-			d.number(uint64(number))
+			d.number(uint64(g.Beat() - number))
 			d.value(beats.Index(i))
 			d.value(v.FieldByName("leases").Index(i))
 		}

@@ -35,9 +35,6 @@ func newInput(k kind, place int) input { return input(int(k)*mostGroups + place)
 func (in input) kind() kind { return kind(int(in) / mostGroups) }
 func (in input) place() int { return int(in) % mostGroups }
 
-// isDropOut says whether the budget of drop-outs pays for it.
-func (k kind) isDropOut() bool { return k == drops || k == waits || k == diskSlow }
-
 // own are the inputs that are not arrivals.
 func own(groups int) (all []input) {
 	for k := range stands {

@@ -81,7 +81,7 @@ const mostMessages = 1024
 type network [mostMessages / 64]uint64
 
 func (n *network) add(id int)      { n[id/64] |= 1 << (id % 64) }
-func (n *network) has(id int) bool { return n[id/64]>>(id%64)&1 != 0 }
+func (n *network) has(id int) bool { return id < mostMessages && n[id/64]>>(id%64)&1 != 0 }
 
 // holds says whether all of another one are in it.
 func (n *network) holds(other *network) bool {

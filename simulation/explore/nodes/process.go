@@ -48,8 +48,9 @@ type member struct {
 	group   *protocol.Group
 	hold    time.Duration // until when the lease lasts; 0: there is none
 	held    memberstate.Term
-	asked   bool // a step waits for the end of the ledger
-	slow    bool // the engine does not say where its ledger ends
+	beat    uint32 // the newest that was sent
+	asked   bool   // a step waits for the end of the ledger
+	slow    bool   // the engine does not say where its ledger ends
 	order   *protocol.Order
 	ending  bool // the group is to end, ...
 	over    bool // ... and nothing of it is left
@@ -154,7 +155,12 @@ func (p *process) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 // Send puts messages in flight. Nobody has measured how long they take.
 func (p *process) Send(to string, batch []rpc.Message) {
 	for _, m := range batch {
-		m.RoundTrip = 0
+		if m.Kind == rpc.TakeLeadershipResponse { // it would only be refused: see waits
+			continue
+		}
+		if m.RoundTrip = 0; m.Kind == rpc.Heartbeat {
+			p.members[slices.Index(groupNames[:], m.Group)].beat = m.Round
+		}
 		p.sent = append(p.sent, parcel{from: p.index, to: slices.Index(p.ids, to), message: m})
 	}
 }

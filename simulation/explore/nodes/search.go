@@ -16,7 +16,7 @@ type world struct {
 }
 
 // budgets are what may still happen.
-type budgets struct{ dropOuts, leaderRestarts, followerRestarts int8 }
+type budgets struct{ ends, waits, slowDisks, leaderRestarts, followerRestarts int8 }
 
 // state is a state, and how it was reached.
 type state struct {
@@ -72,7 +72,7 @@ func (x *search) run(ctx context.Context) Result {
 		if at := x.frontier.pop(); !x.states[at].covered {
 			x.expand(at)
 		}
-		if n%checkEvery == 0 || ctx.Err() != nil {
+		if n%checkEvery == 0 || ctx.Err() != nil || x.result.Stopped != "" {
 			x.checkLimits(ctx)
 		}
 	}
@@ -82,7 +82,7 @@ func (x *search) run(ctx context.Context) Result {
 }
 
 // checkEvery is after how many states the limits are looked at.
-const checkEvery = 4096
+const checkEvery = 64
 
 func (x *search) checkLimits(ctx context.Context) {
 	switch most := x.options.MaxStates; {
@@ -107,7 +107,7 @@ func (x *search) summary() Result {
 func (x *search) begin() {
 	s := x.settled()
 	b := &x.options.Bounds
-	s.left = budgets{int8(b.DropOuts), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
+	s.left = budgets{int8(b.Ends), int8(b.Waits), int8(b.SlowDisks), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
 	s.before = -1
 	x.saturateAll(&s)
 	x.add(&s)
@@ -141,13 +141,19 @@ func (x *search) expand(at int32) {
 // pays takes an input out of the budgets, and says whether they allow it. Followers are alike, so it is the first
 // of them that is in trouble.
 func (b *budgets) pays(k kind, node int) bool {
-	of := &b.dropOuts
+	var of *int8
 	switch {
+	case k == drops:
+		of = &b.ends
+	case k == waits:
+		of = &b.waits
+	case k == diskSlow:
+		of = &b.slowDisks
 	case k == restarts && node == 0:
 		of = &b.leaderRestarts
 	case k == restarts:
 		of = &b.followerRestarts
-	case !k.isDropOut():
+	default:
 		return true
 	}
 	*of--
