@@ -1,4 +1,4 @@
-// How far a search goes, and what it returns.
+// How far a search goes.
 
 package nodes
 
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/simulation/explore"
 )
 
 // Bounds say how far a search goes.
@@ -28,6 +29,8 @@ type Bounds struct {
 	// LeaderRestarts and FollowerRestarts are how often the processes of the first leader and of one follower
 	// restart.
 	LeaderRestarts, FollowerRestarts int
+
+	forgetful bool // a disk keeps nothing, for tests: then the group is not safe
 }
 
 const (
@@ -79,20 +82,5 @@ type Options struct {
 	// MaxStates ends the search; 0: no limit.
 	MaxStates uint64
 	// Progress, if not nil, is called now and then.
-	Progress func(Result)
-}
-
-// Result is the result of a search.
-type Result struct {
-	// States are those of all nodes with the network, Transitions the steps between them, and Steps the
-	// different steps of single nodes that were computed for these.
-	States, Transitions, Steps uint64
-	// Depth is the number of steps on the longest path to a state.
-	Depth, Frontier int
-	Nodes, Messages int // different ones
-	// Complete says that all states within the bounds were reached. If it is false, and nothing is
-	// violated, Stopped says why.
-	Complete  bool
-	Stopped   string
-	Violation *Violation
+	Progress func(explore.Result)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hustings/hustings/simulation/explore"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +15,7 @@ func TestTry(t *testing.T) {
 	b := Bounds{Members: n("M"), Groups: n("G"), Terms: n("T"), Moments: n("K"), Ends: n("N"), Waits: n("W"), SlowDisks: n("Y"), LeaderRestarts: n("L"), FollowerRestarts: n("F"), Elected: n("E") > 0}
 	began := time.Now()
 	i := 0
-	x := newSearch(Options{Bounds: b, MaxStates: uint64(n("S")), Progress: func(r Result) {
+	x := newSearch(Options{Bounds: b, MaxStates: uint64(n("S")), Progress: func(r explore.Result) {
 		if i++; i%20 == 0 {
 			t.Logf("%+v", r)
 		}

@@ -77,7 +77,9 @@ func newProcess(b *Bounds, index int) *process {
 
 // start starts the process with what its disk has kept.
 func (p *process) start() {
-	p.disk.starts++
+	if p.disk.starts++; p.bounds.forgetful {
+		p.disk.records = [mostGroups]memberstate.Record{}
+	}
 	p.disk.slow, p.batch, p.members, p.watch = false, nil, nil, watch{}
 	p.node = protocol.NewNode(p.ids[p.index], p)
 	p.node.Exchange(p.disk.starts, 0, p)

@@ -5,7 +5,8 @@ package nodes
 import (
 	"container/heap"
 	"context"
-	"fmt"
+
+	"github.com/hustings/hustings/simulation/explore"
 )
 
 // world is a state without its network.
@@ -38,14 +39,15 @@ type search struct {
 	known    map[world][]int32 // that cover all others of the same world
 	frontier frontier
 	byDepth  bool // for a shortest path
-	result   Result
+	result   explore.Result
 }
 
 // Explore searches until all states are known, the context ends or an invariant is broken. After a violation it
-// searches again, breadth-first, and reports a shortest path.
-func Explore(ctx context.Context, o Options) (Result, error) {
+// searches again, breadth-first, and reports a shortest path. The result's Steps are the different ones of single
+// nodes, each of which was computed once; its violation has neither a script nor a picture.
+func Explore(ctx context.Context, o Options) (explore.Result, error) {
 	if err := o.Check(); err != nil {
-		return Result{}, err
+		return explore.Result{}, err
 	}
 	x := newSearch(o)
 	r := x.run(ctx)
@@ -66,13 +68,13 @@ func newSearch(o Options) *search {
 	return x
 }
 
-func (x *search) run(ctx context.Context) Result {
+func (x *search) run(ctx context.Context) explore.Result {
 	x.begin()
 	for n := 0; len(x.frontier) > 0 && x.result.Violation == nil && x.result.Stopped == ""; n++ {
 		if at := x.frontier.pop(); !x.states[at].covered {
 			x.expand(at)
 		}
-		if n%checkEvery == 0 || ctx.Err() != nil || x.result.Stopped != "" {
+		if n%checkEvery == 0 || ctx.Err() != nil {
 			x.checkLimits(ctx)
 		}
 	}
@@ -82,9 +84,10 @@ func (x *search) run(ctx context.Context) Result {
 }
 
 // checkEvery is after how many states the limits are looked at.
-const checkEvery = 64
+const checkEvery = 1024
 
 func (x *search) checkLimits(ctx context.Context) {
+	x.result.Memory = max(x.result.Memory, explore.MemoryUsed())
 	switch most := x.options.MaxStates; {
 	case ctx.Err() != nil:
 		x.result.Stopped = "it was interrupted"
@@ -96,7 +99,7 @@ func (x *search) checkLimits(ctx context.Context) {
 	}
 }
 
-func (x *search) summary() Result {
+func (x *search) summary() explore.Result {
 	r := x.result
 	r.States, r.Steps, r.Frontier = uint64(len(x.states)), uint64(len(x.table.outcomes)), len(x.frontier)
 	r.Nodes, r.Messages = len(x.table.nodes), len(x.table.parcels.all)
@@ -213,26 +216,11 @@ func (x *search) add(s *state) {
 
 // compare compares the nodes of a state with each other.
 func (x *search) compare(s *state) *defect {
-	var all []*facts
+	var all [mostMembers]*facts
 	for i := range x.options.Members {
-		all = append(all, &x.table.nodes[s.nodes[i]].facts)
+		all[i] = &x.table.nodes[s.nodes[i]].facts
 	}
-	now := at(int(s.moment))
-	for i, f := range all {
-		for j, other := range all {
-			if i == j {
-				continue
-			}
-			if d := f.compare(other, j, now); d != nil {
-				d.what = fmt.Sprintf("n%d: ", i) + d.what
-				return d
-			}
-		}
-		if d := unbacked(all, i, x.options.Groups, now); d != nil {
-			return d
-		}
-	}
-	return nil
+	return compareAll(all[:x.options.Members], x.options.Groups, at(int(s.moment)))
 }
 
 // priority is smaller for states that are expanded earlier: those that may cover others.

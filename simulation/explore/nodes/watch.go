@@ -164,6 +164,25 @@ func (f *facts) votedAbove(place int, term memberstate.Term) (first time.Duratio
 	return first
 }
 
+// compareAll compares all nodes with each other at a time.
+func compareAll(all []*facts, groups int, now time.Duration) *defect {
+	for i, f := range all {
+		for j, other := range all {
+			if i == j {
+				continue
+			}
+			if d := f.compare(other, j, now); d != nil {
+				d.what = fmt.Sprintf("n%d: ", i) + d.what
+				return d
+			}
+		}
+		if d := unbacked(all, i, groups, now); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
 // compare checks two nodes with each other at a time: whether one, which leads, may count on the other.
 func (f *facts) compare(other *facts, index int, now time.Duration) *defect {
 	for place := range f.leads {
