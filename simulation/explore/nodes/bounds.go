@@ -21,16 +21,18 @@ type Bounds struct {
 	Terms int
 	// Moments is how many moments there are, up to 6. From one to the next a heartbeat passes.
 	Moments int
-	// Elected begins with a leader that has just been elected. Otherwise it rests, and all others are bonded.
-	Elected bool
-	// Ends, Waits and SlowDisks are how often a group drops out, at the first leader or at one follower: it ends,
-	// and may join again; a step of it waits for the ledger; or its node saves nothing for a while.
-	Ends, Waits, SlowDisks int
+	// Calm is for how many moments after the election everything went well before the first moment, up to 6: with 0 the
+	// leader has just sent its first heartbeats, after 2 bonds have been offered and taken, and after 4 it rests.
+	Calm int
+	// Ends, Inabilities, Waits and SlowDisks are how often a group drops out, at the first leader or at one follower:
+	// it ends, and may join again; its member is not to lead, for a while, which a leader would hand over for, so it is a
+	// follower's; a step of it waits for the ledger; or its node saves nothing for a while.
+	Ends, Inabilities, Waits, SlowDisks int
 	// LeaderRestarts and FollowerRestarts are how often the processes of the first leader and of one follower
 	// restart.
 	LeaderRestarts, FollowerRestarts int
 
-	forgetful bool // a disk keeps nothing, for tests: then the group is not safe
+	silent bool // no beat tells of departures, for tests
 }
 
 const (
@@ -38,6 +40,7 @@ const (
 	mostGroups  = 2
 	mostTerms   = 4
 	mostMoments = 6
+	mostCalm    = 6
 	mostTrouble = 3
 )
 
@@ -45,7 +48,8 @@ const (
 func (b *Bounds) Check() error {
 	return errors.Join(
 		within("Members", b.Members, 2, mostMembers), within("Groups", b.Groups, 1, mostGroups), within("Terms", b.Terms, 1, mostTerms),
-		within("Moments", b.Moments, 1, mostMoments), within("Ends", b.Ends, 0, mostTrouble), within("Waits", b.Waits, 0, mostTrouble), within("SlowDisks", b.SlowDisks, 0, mostTrouble),
+		within("Moments", b.Moments, 1, mostMoments), within("Calm", b.Calm, 0, mostCalm), within("Ends", b.Ends, 0, mostTrouble), within("Inabilities", b.Inabilities, 0, mostTrouble),
+		within("Waits", b.Waits, 0, mostTrouble), within("SlowDisks", b.SlowDisks, 0, mostTrouble),
 		within("LeaderRestarts", b.LeaderRestarts, 0, mostTrouble), within("FollowerRestarts", b.FollowerRestarts, 0, mostTrouble),
 	)
 }

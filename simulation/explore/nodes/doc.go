@@ -10,8 +10,8 @@
 //   - time passes, for all nodes alike: a heartbeat from one moment to the next, of which there are a few. Alarms may
 //     ring late, and nothing happens at a node that takes no turn
 //   - a driver notices that a lease is over
-//   - a group drops out: it ends, and may join again; a step of it waits for the ledger; its node saves nothing for a
-//     while. How often, is bounded, and so are the restarts of processes. What was saved is kept
+//   - a group drops out: it ends, and may join again; its member is not to lead, so that it takes part without bonds; a
+//     step of it waits for the ledger; its node saves nothing for a while. How often, is bounded, and so are the restarts of processes. What was saved is kept
 //
 // What is checked is in watch.go.
 //

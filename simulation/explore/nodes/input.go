@@ -19,6 +19,8 @@ const (
 	leaseEnds              // the driver has noticed that a lease has run out
 	drops                  // the group ends
 	joins                  // it joins again
+	isUnable               // it is not to lead any more, so it makes no bonds
+	isAble                 // it may lead again
 	waits                  // a step of it waits for the ledger
 	goesOn                 // that is answered
 	diskSlow               // nothing is saved
@@ -39,7 +41,7 @@ func (in input) place() int { return int(in) % mostGroups }
 func own(groups int) (all []input) {
 	for k := range stands {
 		all = append(all, newInput(k, 0))
-		if groups > 1 && (k == leaseEnds || k == goesOn || k == joins) { // drop-outs of both groups are alike
+		if groups > 1 && (k == leaseEnds || k == goesOn || k == joins || k == isAble) { // drop-outs of both groups are alike
 			all = append(all, newInput(k, 1))
 		}
 	}
@@ -53,7 +55,7 @@ func (in input) name(all *parcels) string {
 	}
 	g := groupNames[in.place()]
 	return [kinds]string{
-		"it takes a turn", "it notices that the lease of " + g + " is over", g + " ends", g + " joins again", "a step of " + g + " begins to wait for the ledger",
+		"it takes a turn", "it notices that the lease of " + g + " is over", g + " ends", g + " joins again", g + " is not to lead", g + " may lead again", "a step of " + g + " begins to wait for the ledger",
 		"the ledger of " + g + " answers", "its disk becomes slow", "its disk has saved", "it restarts", "it stands in " + g,
 	}[in.kind()]
 }
@@ -101,6 +103,12 @@ func (p *process) begin(in input, q *parcel) bool {
 			return false
 		}
 		m.join(m.group.Electorate)
+	case isUnable, isAble:
+		if able := in.kind() == isAble; !m.running() || m.unable != able {
+			return false
+		}
+		m.unable = !m.unable
+		p.node.Electable(m.group, !m.unable)
 	case waits:
 		return m.waits()
 	case goesOn:

@@ -51,6 +51,7 @@ type member struct {
 	beat    uint32 // the newest that was sent
 	asked   bool   // a step waits for the end of the ledger
 	slow    bool   // the engine does not say where its ledger ends
+	unable  bool   // the member is not to lead
 	order   *protocol.Order
 	ending  bool // the group is to end, ...
 	over    bool // ... and nothing of it is left
@@ -77,9 +78,7 @@ func newProcess(b *Bounds, index int) *process {
 
 // start starts the process with what its disk has kept.
 func (p *process) start() {
-	if p.disk.starts++; p.bounds.forgetful {
-		p.disk.records = [mostGroups]memberstate.Record{}
-	}
+	p.disk.starts++
 	p.disk.slow, p.batch, p.members, p.watch = false, nil, nil, watch{}
 	p.node = protocol.NewNode(p.ids[p.index], p)
 	p.node.Exchange(p.disk.starts, 0, p)
@@ -170,7 +169,11 @@ func (p *process) Send(to string, batch []rpc.Message) {
 // SendBeat puts a beat in flight.
 func (p *process) SendBeat(to string, b *rpc.Beat) {
 	at := slices.Index(p.ids, to)
-	p.sent = append(p.sent, parcel{from: p.index, to: at, beat: b.Clone(), said: p.says(at, b.Number)})
+	own := b.Clone()
+	if p.bounds.silent {
+		own.Departed, own.Leavings = 0, nil
+	}
+	p.sent = append(p.sent, parcel{from: p.index, to: at, beat: own, said: p.says(at, b.Number)})
 }
 
 // Save begins to save a batch.

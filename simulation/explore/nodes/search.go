@@ -17,7 +17,7 @@ type world struct {
 }
 
 // budgets are what may still happen.
-type budgets struct{ ends, waits, slowDisks, leaderRestarts, followerRestarts int8 }
+type budgets struct{ ends, inabilities, waits, slowDisks, leaderRestarts, followerRestarts int8 }
 
 // state is a state, and how it was reached.
 type state struct {
@@ -110,7 +110,7 @@ func (x *search) summary() explore.Result {
 func (x *search) begin() {
 	s := x.settled()
 	b := &x.options.Bounds
-	s.left = budgets{int8(b.Ends), int8(b.Waits), int8(b.SlowDisks), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
+	s.left = budgets{int8(b.Ends), int8(b.Inabilities), int8(b.Waits), int8(b.SlowDisks), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
 	s.before = -1
 	x.saturateAll(&s)
 	x.add(&s)
@@ -148,6 +148,8 @@ func (b *budgets) pays(k kind, node int) bool {
 	switch {
 	case k == drops:
 		of = &b.ends
+	case k == isUnable:
+		of = &b.inabilities
 	case k == waits:
 		of = &b.waits
 	case k == diskSlow:
@@ -160,7 +162,7 @@ func (b *budgets) pays(k kind, node int) bool {
 		return true
 	}
 	*of--
-	return *of >= 0 && node < 2
+	return *of >= 0 && node < 2 && (k != isUnable || node > 0)
 }
 
 // step has something happen to a node.

@@ -1,5 +1,4 @@
-// How the search begins: a leader has been elected, and then either nothing has happened yet, or the groups have been
-// idle for a while, so that the leader rests.
+// How the search begins: a leader has been elected, and the groups have been idle for a while, or for no time at all.
 //
 // Until then messages arrive at once, in the order in which they were sent. Those of the last moment may arrive again.
 
@@ -7,29 +6,18 @@ package nodes
 
 import "github.com/hustings/hustings/memberstate"
 
-// settling is how many moments that takes.
-const settling = 8
-
 // settled is the state in which the search begins.
 func (x *search) settled() state {
 	var s state
 	for i := range x.options.Members {
-		p := newProcess(&x.options.Bounds, i)
-		p.now = at(-settling)
-		p.start()
-		p.endTurn()
+		p := x.table.first(i)
 		s.nodes[i] = int32(x.table.add(p, -1, event{}))
 	}
-	first := -settling
-	if x.options.Elected {
-		first = 0
-	}
-	for moment := first; moment < 1; moment++ {
+	calm := x.options.Calm
+	x.settle(&s, -calm)
+	for moment := -calm + 1; moment < 0; moment++ {
 		s.network = network{}
 		x.settle(&s, moment)
-		if moment == 0 || moment == -1 && !x.options.Elected {
-			break
-		}
 	}
 	return s
 }
@@ -46,12 +34,12 @@ func (x *search) settle(s *state, moment int) {
 	for i := range x.options.Members {
 		give(i, newInput(turn, 0))
 	}
-	if moment == -settling || x.options.Elected {
+	if moment == -x.options.Calm {
 		for place := range x.options.Groups {
 			give(0, newInput(stands, place))
 		}
 	}
-	for len(flying) > 0 && !(x.options.Elected && x.elected(s)) {
+	for len(flying) > 0 && !(moment == 0 && x.elected(s)) {
 		id := flying[0]
 		flying = flying[1:]
 		give(x.table.parcels.all[id].to, firstParcel+input(id))

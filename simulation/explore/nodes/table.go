@@ -65,16 +65,22 @@ func (t *table) add(p *process, before int, by event) int {
 	return id
 }
 
+// first makes a process that has just started, at the time of the election.
+func (t *table) first(index int) *process {
+	p := newProcess(t.bounds, index)
+	p.now = at(-t.bounds.Calm)
+	p.start()
+	p.endTurn()
+	return p
+}
+
 // remake makes a process that is this node.
 func (t *table) remake(id int) *process {
 	var past []event
 	for at := id; t.nodes[at].before >= 0; at = t.nodes[at].before {
 		past = append(past, t.nodes[at].by)
 	}
-	p := newProcess(t.bounds, t.nodes[id].index)
-	p.now = at(-settling)
-	p.start()
-	p.endTurn()
+	p := t.first(t.nodes[id].index)
 	for i := len(past) - 1; i >= 0; i-- {
 		p.apply(past[i].input, t.parcel(past[i].input), past[i].moment)
 	}
