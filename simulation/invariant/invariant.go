@@ -25,8 +25,6 @@
 //	AbleLeads        liveness.go                  hashicorp/raft#503: a leader that cannot work is replaced by one that can
 //	LeadsAllTheSame  liveness.go                  hashicorp/raft#503: if none can work, one leads on, and is not replaced for that
 //	BeatSound        internal/check/node_beat.go  a beat between nodes is a heartbeat only where its sender led
-//	AnswerSound      explore/nodes/watch.go       an answer between nodes counts only where its sender followed
-//	CreditBacked     explore/nodes/watch.go       whose answer a leader counts gives no other vote for the length of a lease
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
@@ -59,8 +57,6 @@ const (
 	LeadsAllTheSame
 	NoFlapping
 	BeatSound
-	AnswerSound
-	CreditBacked
 
 	// Count is how many there are.
 	Count
@@ -70,7 +66,7 @@ var names = [Count]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
-	"leads all the same", "does not flap", "a beat is a heartbeat", "an answer is a follower's", "who is counted votes for nobody else",
+	"leads all the same", "does not flap", "a beat is a heartbeat",
 }
 
 // String names the invariant.

@@ -26,7 +26,7 @@ func TestNodesWithOneDigestBehaveAlike(t *testing.T) {
 		}
 		met++
 		require.Equal(t, a.digest(), b.digest())
-		x.table.goOn(t, random, a, b, moment)
+		goOn(t, &x.table.parcels, random, a, b, moment)
 	}
 	assert.Greater(t, met, 100, "there are nodes that were reached in two ways")
 }
@@ -53,14 +53,15 @@ func (t *table) twins(random *rand.Rand) (a, b *process, moment int) {
 }
 
 // goOn has the same happen to both.
-func (t *table) goOn(test *testing.T, random *rand.Rand, a, b *process, moment int) {
-	test.Helper()
+func goOn(t *testing.T, all *parcels, random *rand.Rand, a, b *process, moment int) {
+	t.Helper()
 	for range 8 {
+		var q *parcel
 		in := newInput(kind(random.IntN(int(stands))), 0)
 		if random.IntN(3) > 0 {
-			in = firstParcel + input(random.IntN(len(t.parcels.all)))
+			in = firstParcel + input(random.IntN(len(all.all)))
+			q = &all.all[in-firstParcel]
 		}
-		q := t.parcel(in)
 		if q != nil && (q.to != a.index || q.isAnswerToCome(a)) {
 			continue
 		}
@@ -68,10 +69,10 @@ func (t *table) goOn(test *testing.T, random *rand.Rand, a, b *process, moment i
 		if moment == mostMoments {
 			return
 		}
-		require.Equal(test, a.apply(in, q, moment), b.apply(in, q, moment), in.name(&t.parcels))
-		require.Equal(test, a.facts(), b.facts(), in.name(&t.parcels))
-		require.Equal(test, kindsOf(a.sent), kindsOf(b.sent), in.name(&t.parcels))
-		require.Equal(test, a.defect, b.defect)
+		require.Equal(t, a.apply(in, q, moment), b.apply(in, q, moment), in.name(all))
+		require.Equal(t, a.facts(), b.facts(), in.name(all))
+		require.Equal(t, kindsOf(a.sent), kindsOf(b.sent), in.name(all))
+		require.Equal(t, a.defect, b.defect)
 	}
 }
 

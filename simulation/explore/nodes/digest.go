@@ -177,15 +177,14 @@ func pointed[T any](v reflect.Value) (*T, bool) {
 	if !v.CanAddr() || !v.CanInterface() {
 		return nil, false
 	}
-	one, is := v.Addr().Interface().(*T)
-	return one, is
+	return reflect.TypeAssert[*T](v.Addr())
 }
 
 // machine is the group's machine in canonical form. That has all rounds of votes for one, but a late answer may be
 // on its way to each, so they count.
 func (d *digester) machine() reflect.Value {
 	d.number(uint64(d.group.Ballot()))
-	return reflect.ValueOf(d.group.Machine.Canonical(d.group.Rules))
+	return reflect.ValueOf(d.group.Canonical(d.group.Rules))
 }
 
 // office writes a leader's office. Its beats count from the newest one, because a leader that is woken and rests again

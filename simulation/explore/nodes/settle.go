@@ -4,8 +4,6 @@
 
 package nodes
 
-import "github.com/hustings/hustings/memberstate"
-
 // settled is the state in which the search begins.
 func (x *search) settled() state {
 	var s state
@@ -39,7 +37,7 @@ func (x *search) settle(s *state, moment int) {
 			give(0, newInput(stands, place))
 		}
 	}
-	for len(flying) > 0 && !(moment == 0 && x.elected(s)) {
+	for len(flying) > 0 && (moment < 0 || !x.elected(s)) {
 		id := flying[0]
 		flying = flying[1:]
 		give(x.table.parcels.all[id].to, firstParcel+input(id))
@@ -49,7 +47,7 @@ func (x *search) settle(s *state, moment int) {
 // elected says whether the first node leads all groups.
 func (x *search) elected(s *state) bool {
 	for place := range x.options.Groups {
-		if x.table.nodes[s.nodes[0]].facts.leads[place] == memberstate.Term(0) {
+		if x.table.nodes[s.nodes[0]].facts.leads[place] == 0 {
 			return false
 		}
 	}

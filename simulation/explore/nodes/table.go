@@ -8,6 +8,8 @@
 
 package nodes
 
+import "slices"
+
 // known is a node that was met.
 type known struct {
 	index  int
@@ -81,8 +83,8 @@ func (t *table) remake(id int) *process {
 		past = append(past, t.nodes[at].by)
 	}
 	p := t.first(t.nodes[id].index)
-	for i := len(past) - 1; i >= 0; i-- {
-		p.apply(past[i].input, t.parcel(past[i].input), past[i].moment)
+	for _, by := range slices.Backward(past) {
+		p.apply(by.input, t.parcel(by.input), by.moment)
 	}
 	return p
 }

@@ -7,7 +7,9 @@
 //	CreditBacked   while A leads T, and counts B's answer to what it sent at s, B gives no vote above T before s and a lease
 //	OneLease       no two leases of a group at a time; and while one is held, a quorum has given no vote above its term
 //
-// The first two are seen at one node, given what the sender wrote on the beat. The other two compare nodes.
+// The first two are seen at one node, given what the sender wrote on the beat, and reported as invariant.BeatSound, because
+// an answer is a beat, too. The other two compare nodes, and are reported as invariant.OneLease: a lease rests on what its
+// leader counts.
 
 package nodes
 
@@ -122,7 +124,7 @@ func (p *process) checkAnswers() {
 				continue
 			}
 			if followed := p.watch.answers[other].follows[place]; followed != term {
-				p.violated(invariant.AnswerSound, "it rests in group %s in term %d, and counts an answer of n%d, which followed it in term %d when it gave that (0: it did not)",
+				p.violated(invariant.BeatSound, "it rests in group %s in term %d, and counts an answer of n%d, which followed it in term %d when it gave that (0: it did not)",
 					m.group.Name(), term, other, followed)
 			}
 		}
@@ -191,7 +193,7 @@ func (f *facts) compare(other *facts, index int, now time.Duration) *defect {
 		}
 		sent, voted := f.counted[place][index], other.votedAbove(place, f.leads[place])
 		if sent != 0 && voted != 0 && voted < sent+timing.Detection() {
-			return &defect{invariant.CreditBacked, fmt.Sprintf("in group %s the leader of term %d counts the answer of n%d to the beat of moment %d, but that node gave a vote above the term in moment %d",
+			return &defect{invariant.OneLease, fmt.Sprintf("in group %s the leader of term %d counts the answer of n%d to the beat of moment %d, but that node gave a vote above the term in moment %d",
 				groupNames[place], f.leads[place], index, moment(sent), moment(voted))}
 		}
 	}
