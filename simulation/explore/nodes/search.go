@@ -180,6 +180,9 @@ func (x *search) step(s *state, i int, in input) {
 	s.nodes[i] = int32(o.node)
 	for _, term := range x.table.nodes[o.node].facts.terms {
 		if int(term) > x.options.Terms {
+			if d := x.compare(s); d != nil { // the vote that led out of the bounds may have been given too early
+				x.violated(s, d)
+			}
 			return
 		}
 	}

@@ -25,11 +25,12 @@ var bounds = []explore.Bounds{
 	{Members: 2, Terms: 1, Beats: 5, Leak: 5, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
-// exchanging are bounds of nodes that exchange beats: a leader that rests, a group that ends, and processes that restart.
+// exchanging are bounds of nodes that exchange beats and have a leader that rests: a process restarts, a group ends, or
+// a step of it waits.
 var exchanging = []nodes.Bounds{
-	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, LeaderRestarts: 1},
+	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, FollowerRestarts: 1},
 	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1},
-	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Inabilities: 1},
+	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Waits: 1},
 }
 
 // calm are the bounds within which it must always be possible to elect a leader.
