@@ -19,23 +19,20 @@ func explored(t *testing.T, b Bounds) explore.Result {
 	return r
 }
 
-// Within these bounds every interleaving was seen, and no beat counted for more than a heartbeat.
+// Within these bounds every interleaving was seen, and no beat counted for more than a heartbeat. make explore has
+// larger ones.
 func TestEveryInterleavingOfSmallWorlds(t *testing.T) {
 	effort.Alone(t)
 	for name, c := range map[string]struct {
 		bounds Bounds
 		long   bool
 	}{
-		"just elected":         {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Ends: 1}, false},
-		"bonds":                {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 2}, false},
-		"a leader that rests":  {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4}, false},
-		"a leader restarts":    {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, LeaderRestarts: 1}, false},
-		"a follower restarts":  {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, FollowerRestarts: 1}, true},
-		"a group ends":         {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1}, true},
-		"a disk is slow":       {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, SlowDisks: 1}, true},
-		"a member is not able": {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Inabilities: 1}, true},
-		"two groups":           {Bounds{Members: 2, Groups: 2, Terms: 2, Moments: 2, Calm: 4}, true},
-		"three nodes":          {Bounds{Members: 3, Groups: 1, Terms: 2, Moments: 2, FollowerRestarts: 1}, true},
+		"just elected":        {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Ends: 1}, true},
+		"bonds":               {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 2}, true},
+		"a leader that rests": {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4}, false},
+		"a leader restarts":   {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, LeaderRestarts: 1}, false},
+		"a group ends":        {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1}, true},
+		"a disk is slow":      {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, SlowDisks: 1}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.long {
