@@ -159,6 +159,7 @@ interleavings: ## Check every interleaving, within bounds that take a minute.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \
 	explore() { local found out code=0; found=$$(mktemp -d); out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
 		rmdir --ignore-fail-on-non-empty "$$found"; printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
+	beats() { printf 'hustings explore beats %s\n' "$$*"; "$$there"/hustings explore beats "$$@"; }; \
 	(explore --terms 2 --workers 1 && \
 	explore --members 5 --ledger 0 --workers 1 && \
 	explore --members 5 --terms 2 --ledger 0 --features pre-vote,crashes --workers 1) & first=$$!; \
@@ -171,6 +172,9 @@ interleavings: ## Check every interleaving, within bounds that take a minute.
 	explore --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
 	explore --terms 2 --ledger 0 --features pre-vote,crashes,ability --workers 1 && \
 	explore --ledger 0 --features crashes,leases,ability --lag 1 --workers 1 && \
+	beats --leader-restarts 1 && \
+	beats --ends 1 && \
+	beats --calm 0 --inabilities 1 && \
 	explore --live --members 2 --terms 2 --ledger 0 --features ability --in-flight 2 --restarts 0 --inabilities 2 && \
 	explore --live --terms 2 --ledger 0 --features pre-vote && \
 	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
@@ -183,6 +187,8 @@ explore: ## Check every interleaving within the largest bounds: hours, and up to
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	@explore() { echo "hustings explore $$*"; bin/hustings explore --out bin --memory 20000 "$$@"; }; \
 	explore --terms 3; \
+	for more in '--waits 1' '--follower-restarts 1' '--slow-disks 1' '--moments 4' '--moments 4 --leader-restarts 1' '--groups 2 --moments 2' '--members 3 --calm 0 --moments 2 --follower-restarts 1'; do \
+		echo "hustings explore beats $$more"; bin/hustings explore beats $$more; done; \
 	explore --terms 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1; \
 	explore --terms 2 --rounds 2 --ledger 0 --features crashes,transfers,leases --lag 1; \
 	explore --terms 6 --ledger 0 --features crashes; \
@@ -214,6 +220,7 @@ covered: ## Simulator and explorer run at least COVERED (98) per cent of elector
 	run explore --terms 2 --ledger 0; \
 	run explore --members 2 --terms 2 --ledger 0 --features transfers,withdrawals; \
 	run explore --members 2 --ledger 0 --features crashes,ability; \
+	run explore beats --moments 2; \
 	run explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2; \
 	go tool covdata textfmt -i "$$there"/data -pkg "$$protocol" -o "$$there"/profile; \
 	echo 'statements that are not run, by file and line:'; \

@@ -227,7 +227,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 	if x.registry.full.Load() && !x.over.Load() { // the very last steps have filled it
 		x.checkLimits(ctx)
 	}
-	x.result.Memory = max(x.result.Memory, memoryUsed())
+	x.result.Memory = max(x.result.Memory, MemoryUsed())
 	r := x.summary()
 	r.Complete = r.Frontier == 0 && !x.over.Load() && r.Violation == nil
 	return r, errors.Join(x.err, x.finish())
@@ -275,8 +275,8 @@ func (o *Options) enough(ctx context.Context, r *Result, states int, shared *reg
 	}
 }
 
-// memoryUsed is the memory that this process has from the system.
-func memoryUsed() uint64 {
+// MemoryUsed is the memory that this process has from the system.
+func MemoryUsed() uint64 {
 	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(used)
 	return used[0].Value.Uint64() - used[1].Value.Uint64()

@@ -106,7 +106,7 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 			x.checkLimits(ctx, at)
 		}
 	}
-	x.result.Memory = max(x.result.Memory, memoryUsed())
+	x.result.Memory = max(x.result.Memory, MemoryUsed())
 	r := x.summary(at)
 	r.Complete = at == len(x.states) && r.Violation == nil && r.Stopped == ""
 	if r.Complete {
@@ -117,7 +117,7 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 
 func (x *liveSearch) checkLimits(ctx context.Context, at int) {
 	o := &x.options
-	x.result.Memory = max(x.result.Memory, memoryUsed())
+	x.result.Memory = max(x.result.Memory, MemoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, len(x.states), x.model.registry)
 	if o.Progress != nil {
 		o.Progress(x.summary(at))

@@ -177,7 +177,7 @@ const checkEvery = 1 << 8
 func (x *search) checkLimits(ctx context.Context) {
 	x.sinceCheck = 0
 	o := &x.options
-	x.result.Memory = max(x.result.Memory, memoryUsed())
+	x.result.Memory = max(x.result.Memory, MemoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, x.states.count, x.registry)
 	if o.Progress != nil {
 		o.Progress(x.summary())

@@ -19,8 +19,8 @@ var aside = []string{
 	"cmd/hustings/main.go", "cmd/hustings/internal/cli", "cmd/hustings/internal/processes",
 	"internal/browser", "internal/alerts", "internal/certs", "internal/crashdisk", "internal/electiontest", "internal/effort", "internal/faultproxy", "internal/release", "internal/tools",
 	"lease/internal/storetest", "lease/leasetest", "rpc/rpctest",
-	// The canonical form of a machine is for searches that compare states.
-	"elector/protocol/machine_canonical.go", "elector/protocol/session_canonical.go",
+	// The canonical form of a machine is for searches that compare states, and so is what they look at.
+	"elector/protocol/machine_canonical.go", "elector/protocol/session_canonical.go", "elector/protocol/node_inspect.go",
 }
 
 // The worlds of the two simulators, and the one that neither of them runs.

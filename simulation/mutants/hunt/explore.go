@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/explore/nodes"
 )
 
 // bounds are explored: a term with everything that can happen in it; two terms in which a ledger grows, without
@@ -22,6 +23,14 @@ var bounds = []explore.Bounds{
 	{Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 	{Members: 2, Terms: 2, Beats: 2, Leases: true, Lag: 1, NoHints: true, Withdrawals: true, Pauses: true},
 	{Members: 2, Terms: 1, Beats: 5, Leak: 5, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
+}
+
+// exchanging are bounds of nodes that exchange beats and have a leader that rests: a process restarts, a group ends, or
+// a step of it waits.
+var exchanging = []nodes.Bounds{
+	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, FollowerRestarts: 1},
+	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1},
+	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Waits: 1},
 }
 
 // calm are the bounds within which it must always be possible to elect a leader.
@@ -39,6 +48,9 @@ func explored(ctx context.Context) (found, error) {
 	}}
 	for _, b := range bounds {
 		looks = append(looks, func() (explore.Result, error) { return explore.Explore(ctx, explore.Options{Bounds: b}) })
+	}
+	for _, b := range exchanging {
+		looks = append(looks, func() (explore.Result, error) { return nodes.Explore(ctx, nodes.Options{Bounds: b}) })
 	}
 	results, failures := make([]explore.Result, len(looks)), make([]error, len(looks))
 	var waiting sync.WaitGroup

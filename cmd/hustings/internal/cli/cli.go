@@ -64,7 +64,7 @@ func newRoot() *cobra.Command {
 	markErrors(root)
 	root.InitDefaultCompletionCmd() // now, because one that cobra adds later accepts an unknown shell
 	for _, cmd := range append(root.Commands(), root) {
-		if cmd.HasSubCommands() {
+		if cmd.HasSubCommands() && cmd.RunE == nil {
 			needsCommand(cmd)
 		}
 	}

@@ -91,6 +91,7 @@ budgets, and explore checks that a leader can still be elected from every state 
 	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "save the search to this `file`, from time to time and when it is stopped, and continue from it")
 	flags.StringVar(&f.out, "out", ".", "the `folder` that a violation is written to, in a folder of its own")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
+	cmd.AddCommand(newExploreBeats())
 	return cmd
 }
 

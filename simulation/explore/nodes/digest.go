@@ -1,0 +1,227 @@
+// When two nodes behave alike.
+//
+// A node is taken for another one if everything that can influence its future is equal. So that nothing can be
+// forgotten, a digest is made of all memory that can be reached from the node, field by field, whatever the fields
+// are; and what does not count is listed here, with the reason. A field that is new, or that this list does not know,
+// counts. The reverse, a list of what counts, would be shorter, and unsound as soon as somebody adds a field.
+//
+// What pointers point to is written where it is met first, and later only which one it was.
+
+package nodes
+
+import (
+	"encoding/binary"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// leftOut are fields that do not count, by the name of their type and their own.
+var leftOut = map[string]bool{
+	// It is set before it is read.
+	"Node.now": true, "Node.step": true, "Node.fx": true, "Node.spare": true, "beats.write": true, "peer.batch": true, "peers.full": true,
+	// The world around the node, which is the same in every state.
+	"Node.edge": true, "Node.inspector": true, "beats.edge": true, "Group.engine": true, "Electorate.Owner": true, "member.process": true,
+	// It is written with the office.
+	"member.beat": true,
+	// A cache.
+	"Electorate.peers": true,
+	// When to look at which group follows from the groups' alarms, except the order of groups whose alarms ring at the
+	// same time. These do not notice each other: one turn rings them all.
+	"Node.alarms": true,
+	// Measured round trips decide only how long candidates wait, and here each wait ends with the moment.
+	"Machine.roundTrip": true,
+	// Who is present is asked only with pre-vote.
+	"officeBonds.present": true, "officeBonds.before": true, "officeBonds.rings": true,
+	// It is only shown.
+	"Session.last": true, "Session.departure": true, "View.Last": true, "View.Departure": true,
+	// Nothing waits for its campaign, because there is room for more than there are groups.
+	"campaign.alarm": true, "campaign.due": true,
+}
+
+// digester writes one digest.
+type digester struct {
+	text  []byte
+	seen  map[uintptr]int // pointers, in the order in which they were met
+	group *protocol.Group // whose memory is being written
+}
+
+// digest is that of some values.
+func digest(all ...any) string {
+	d := digester{seen: map[uintptr]int{}}
+	for _, one := range all {
+		d.value(reflect.ValueOf(one))
+	}
+	return string(d.text)
+}
+
+func (d *digester) number(n uint64) { d.text = binary.AppendUvarint(d.text, n) }
+
+func (d *digester) flag(is bool) {
+	n := uint64(0)
+	if is {
+		n = 1
+	}
+	d.number(n)
+}
+
+func (d *digester) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		d.flag(v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		d.text = binary.AppendVarint(d.text, v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		d.number(v.Uint())
+	case reflect.String:
+		d.number(uint64(v.Len()))
+		d.text = append(d.text, v.String()...)
+	case reflect.Slice, reflect.Array:
+		d.number(uint64(v.Len()))
+		for i := range v.Len() {
+			d.value(v.Index(i))
+		}
+	case reflect.Map:
+		d.mapping(v)
+	case reflect.Struct:
+		d.fields(v)
+	case reflect.Pointer:
+		d.pointer(v)
+	case reflect.Func, reflect.Interface: // who is told of an outcome, and errors for people
+		d.flag(!v.IsNil())
+	default:
+		panic("nodes: no digest of a " + v.Type().String())
+	}
+}
+
+func (d *digester) pointer(v reflect.Value) {
+	if v.IsNil() {
+		d.number(0)
+		return
+	}
+	place, known := d.seen[v.Pointer()]
+	if !known {
+		place = len(d.seen) + 1
+		d.seen[v.Pointer()] = place
+	}
+	d.number(uint64(place))
+	if !known {
+		d.value(v.Elem())
+	}
+}
+
+// mapping writes a map whose keys are strings or numbers, in their order.
+func (d *digester) mapping(v reflect.Value) {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		if a.Kind() == reflect.String {
+			return strings.Compare(a.String(), b.String())
+		}
+		return int(a.Uint()) - int(b.Uint())
+	})
+	d.number(uint64(len(keys)))
+	for _, key := range keys {
+		d.value(key)
+		d.value(v.MapIndex(key))
+	}
+}
+
+func (d *digester) fields(v reflect.Value) {
+	t := v.Type()
+	switch g, is := pointed[protocol.Group](v); {
+	case is:
+		d.group = g
+	case t == reflect.TypeFor[protocol.Machine]() && !d.group.Waits():
+		v = d.machine()
+	case t.Name() == "office" && d.group.Role == memberstate.Leader && !d.group.Waits():
+		d.office(v)
+		return
+	case t == reflect.TypeFor[protocol.SentTimes]():
+		d.sentTimes(v)
+		return
+	}
+	for i := range v.NumField() {
+		if name := t.Name() + "." + t.Field(i).Name; !leftOut[name] && !d.relative(name, v) {
+			d.value(v.Field(i))
+		}
+	}
+}
+
+// relative writes fields of which only a difference counts, and says whether it has.
+func (d *digester) relative(name string, in reflect.Value) bool {
+	switch name {
+	case "Group.alarm": // whether it is the machine's newest one; otherwise it is compared with inputs that wait
+		d.number(in.FieldByName("alarm").Uint() - machineAlarm(in))
+	case "Group.look", "peer.spokeAt": // whether there is an alarm, or was a beat; a beat is heard of for longer than any search lasts
+		d.flag(in.FieldByName(name[strings.Index(name, ".")+1:]).Int() != 0)
+	case "peer.heardAt", "peer.wait": // it is set before it is read
+		if in.FieldByName("followers").Len() == 0 {
+			break
+		}
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+func machineAlarm(group reflect.Value) uint64 {
+	return group.FieldByName("Session").FieldByName("Machine").FieldByName("alarm").Uint()
+}
+
+// pointed is what a struct's address points to, if that is known and of this type.
+func pointed[T any](v reflect.Value) (*T, bool) {
+	if !v.CanAddr() || !v.CanInterface() {
+		return nil, false
+	}
+	return reflect.TypeAssert[*T](v.Addr())
+}
+
+// machine is the group's machine in canonical form. That has all rounds of votes for one, but a late answer may be
+// on its way to each, so they count.
+func (d *digester) machine() reflect.Value {
+	d.number(uint64(d.group.Ballot()))
+	return reflect.ValueOf(d.group.Canonical(d.group.Rules))
+}
+
+// office writes a leader's office. Its beats count from the newest one, because a leader that is woken and rests again
+// has counted another one. How old is the newest one that it has sent? Answers can be on their way to that, and to
+// those before it. They count for as long as these beats are among those that are kept.
+func (d *digester) office(v reflect.Value) {
+	g := d.group
+	sent := g.Engine().(*member).beat
+	since := func(name string) uint64 { return min(uint64(g.Beat()-uint32(v.FieldByName(name).Uint())), 2*kept) }
+	d.number(uint64(sent))
+	d.number(min(uint64(g.Beat()-sent), kept))
+	for i := range uint32(kept) {
+		d.value(v.FieldByName("acks").Index(int((g.Beat() - i) % kept)))
+	}
+	d.number(since("heardBeat"))
+	if d.flag(g.LeaseBeat() != 0); g.LeaseBeat() != 0 {
+		d.number(since("leaseBeat"))
+	}
+	d.number(min(since("challenge"), uint64(timing.Leak)))
+	for _, name := range []string{"sticky", "declined", "nextOffer", "leaseVoid", "inconsistent", "resent"} {
+		d.value(v.FieldByName(name))
+	}
+}
+
+// kept is how many beats a leader keeps.
+const kept = 4
+
+// sentTimes writes when those beats of an office were sent that can still begin a lease. Other times only measure.
+func (d *digester) sentTimes(v reflect.Value) {
+	g, beats := d.group, v.FieldByName("beats")
+	for i := range beats.Len() {
+		number := g.Beat() - (g.Beat()-uint32(i))%uint32(beats.Len()) // that has this place
+		if g.Role == memberstate.Leader && g.OfOffice(number) && number >= g.LeaseBeat() {
+			d.number(uint64(g.Beat() - number))
+			d.value(beats.Index(i))
+			d.value(v.FieldByName("leases").Index(i))
+		}
+	}
+	d.number(0)
+}
