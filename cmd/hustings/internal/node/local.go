@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Local runs count nodes on loopback in this process, without TLS, until the context ends.
@@ -98,6 +99,14 @@ func localMembers(count int) ([]Member, error) {
 	return members, err
 }
 
+// lastPort is the port that FreeAddresses has looked at last. Each process begins somewhere else, and looks at none
+// again before it has seen all others: a port may be free because the node that it was found for restarts.
+var lastPort = func() *atomic.Uint32 {
+	var p atomic.Uint32
+	p.Store(rand.Uint32())
+	return &p
+}()
+
 // FreeAddresses finds free ports on loopback. They are below the ephemeral ports, so that no
 // outgoing connection takes one before a node does, or while a node restarts.
 func FreeAddresses(count int) (addresses []string, err error) {
@@ -107,7 +116,7 @@ func FreeAddresses(count int) (addresses []string, err error) {
 		if len(listeners) == count {
 			break
 		}
-		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(above-lowest))
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+lastPort.Add(1)%(above-lowest))
 		if l, err := net.Listen("tcp", address); err == nil {
 			listeners, addresses = append(listeners, l), append(addresses, address)
 		}
