@@ -4,21 +4,14 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/hustings/hustings/simulation/explore"
@@ -99,34 +92,25 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	if err := errors.Join(f.checkMode(cmd.Flags().Changed), f.check()); err != nil {
 		return usageError{err}
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(exploreGC))
-	began := time.Now()
-	result, err := f.explore(ctx, cmd.ErrOrStderr())
-	if err != nil {
-		return err
+	search := search{
+		play: func(ctx context.Context, progress func(explore.Result)) (explore.Result, error) {
+			f.options.Progress = progress
+			if f.live {
+				return explore.Live(ctx, f.options, f.budgets)
+			}
+			return explore.Explore(ctx, f.options)
+		},
+		bounds: f.bounds(), of: "machines", held: "every invariant held", asJSON: f.asJSON, tell: f.tellViolation,
 	}
-	report := f.report(&result, time.Since(began))
-	if f.asJSON {
-		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
-	} else {
-		err = report.print(cmd.OutOrStdout(), &result)
+	if f.live {
+		search.held = "a leader can be elected from every state"
 	}
-	switch {
-	case err != nil:
-		return err
-	case result.Violation != nil:
-		return f.tellViolation(result.Violation)
-	case !result.Complete:
-		return unfinishedError{fmt.Errorf("not complete: %s", result.Stopped)}
-	}
-	return nil
+	return search.run(cmd)
 }
 
 // tellViolation writes the path to a violation to files, and says how to replay it.
 func (f *exploreFlags) tellViolation(v *explore.Violation) error {
-	told := fmt.Errorf("an invariant does not hold: %w", v)
+	told := untold(v)
 	folder := filepath.Join(f.out, "violation-explored")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return errors.Join(told, err)
@@ -146,10 +130,6 @@ func (f *exploreFlags) tellViolation(v *explore.Violation) error {
 	}
 	return fmt.Errorf("%w\nsee it with: %s\nwritten to %s: see picture.html", told, page.Replay, folder)
 }
-
-// exploreGC is the garbage collector's target, high because a search keeps nearly all that
-// it allocates.
-const exploreGC = 300
 
 func (f *exploreFlags) check() error {
 	for _, name := range f.features {
@@ -191,44 +171,8 @@ func (f *exploreFlags) checkMode(given func(string) bool) (err error) {
 	return err
 }
 
-func (f *exploreFlags) explore(ctx context.Context, stderr io.Writer) (explore.Result, error) {
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(stderr), progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(stderr)))
-	began := time.Now()
-	f.options.Progress = func(r explore.Result) {
-		bar.Describe(fmt.Sprintf("%d states, %.0f a second, %d left to check, depth %d, %d MB",
-			r.States, float64(r.States-r.Before.States)/time.Since(began).Seconds(), r.Frontier, r.Depth, r.Memory>>20))
-		_ = bar.Set64(int64(r.States)) // it only draws
-	}
-	defer func() { _ = bar.Finish() }()
-	if f.live {
-		return explore.Live(ctx, f.options, f.budgets)
-	}
-	return explore.Explore(ctx, f.options)
-}
-
-// exploreReport is what is printed.
-type exploreReport struct {
-	States         uint64         `json:"states"`
-	Transitions    uint64         `json:"transitions"`
-	Steps          uint64         `json:"steps"`
-	Depth          int            `json:"depth"`
-	Complete       bool           `json:"complete"`
-	Stopped        string         `json:"stopped,omitempty"`
-	Violations     int            `json:"violations"`
-	Violation      string         `json:"violation,omitempty"`
-	Path           []string       `json:"path,omitempty"`
-	StatesPer      float64        `json:"states_per_second"`
-	TransitionsPer float64        `json:"transitions_per_second"`
-	StepsPer       float64        `json:"steps_per_second"`
-	Seconds        float64        `json:"seconds"`
-	Memory         uint64         `json:"peak_memory_bytes"`
-	Bounds         map[string]any `json:"bounds"`
-
-	held string // the property that was checked, in words
-}
-
-func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreReport {
+// bounds are those of a report.
+func (f *exploreFlags) bounds() map[string]any {
 	b := &f.options.Bounds
 	bounds := map[string]any{
 		"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features, "lag": b.Lag, "leak": b.Leak,
@@ -238,41 +182,5 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		bounds["duplicates"], bounds["restarts"] = f.budgets.Duplicates, f.budgets.Restarts
 		bounds["inabilities"] = f.budgets.Inabilities
 	}
-	per := func(n uint64) float64 { return float64(n) / took.Seconds() }
-	report := &exploreReport{
-		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete, Stopped: r.Stopped,
-		Seconds: took.Seconds(), Memory: r.Memory,
-		StatesPer: per(r.States - r.Before.States), TransitionsPer: per(r.Transitions - r.Before.Transitions),
-		Steps: r.Steps, StepsPer: per(r.Steps - r.Before.Steps),
-		Bounds: bounds,
-	}
-	if report.held = "every invariant held"; f.live {
-		report.held = "a leader can be elected from every state"
-	}
-	if r.Violation != nil {
-		report.Violations, report.Violation = 1, r.Violation.Error()
-		for _, step := range r.Violation.Path {
-			report.Path = append(report.Path, step.String())
-		}
-	}
-	return report
-}
-
-func (e *exploreReport) print(out io.Writer, r *explore.Result) error {
-	var text strings.Builder
-	for i, line := range e.Path {
-		fmt.Fprintf(&text, "%3d  %s\n", i+1, line)
-	}
-	fmt.Fprintf(&text, "%d states, %d transitions for %d steps of machines, depth %d, %d different nodes and %d messages; %.1f s, %d MB\n",
-		e.States, e.Transitions, e.Steps, e.Depth, r.Nodes, r.Messages, e.Seconds, e.Memory>>20)
-	switch {
-	case r.Violation != nil:
-		fmt.Fprintf(&text, "violated after %d steps: %v\n", len(e.Path), r.Violation)
-	case r.Complete:
-		fmt.Fprintf(&text, "complete: within these bounds every interleaving was seen, and %s\n", e.held)
-	default:
-		fmt.Fprintf(&text, "NOT complete: %s, with %d states left to check; no invariant was violated so far\n", e.Stopped, r.Frontier)
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
+	return bounds
 }

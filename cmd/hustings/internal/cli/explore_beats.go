@@ -4,17 +4,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"runtime/debug"
-	"strings"
-	"syscall"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/hustings/hustings/simulation/explore"
@@ -71,67 +61,17 @@ func (f *beatsFlags) run(cmd *cobra.Command) error {
 	if err := f.options.Check(); err != nil {
 		return usageError{err}
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(exploreGC))
-	began := time.Now()
-	result, err := f.explore(ctx, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	report := f.report(&result, time.Since(began))
-	if f.asJSON {
-		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
-	} else {
-		err = printBeats(report, cmd.OutOrStdout(), &result)
-	}
-	switch {
-	case err != nil:
-		return err
-	case result.Violation != nil:
-		return fmt.Errorf("an invariant does not hold: %w", result.Violation)
-	case !result.Complete:
-		return unfinishedError{fmt.Errorf("not complete: %s", result.Stopped)}
-	}
-	return nil
-}
-
-func (f *beatsFlags) explore(ctx context.Context, stderr io.Writer) (explore.Result, error) {
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(stderr), progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(stderr)))
-	f.options.Progress = func(r explore.Result) {
-		bar.Describe(fmt.Sprintf("%d states, %d left to check, depth %d, %d MB", r.States, r.Frontier, r.Depth, r.Memory>>20))
-		_ = bar.Set64(int64(r.States)) // it only draws
-	}
-	defer func() { _ = bar.Finish() }()
-	return nodes.Explore(ctx, f.options)
-}
-
-func (f *beatsFlags) report(r *explore.Result, took time.Duration) *exploreReport {
-	report := new(exploreFlags).report(r, took)
 	b := &f.options.Bounds
-	report.Bounds = map[string]any{
-		"members": b.Members, "groups": b.Groups, "terms": b.Terms, "moments": b.Moments, "calm": b.Calm, "ends": b.Ends, "inabilities": b.Inabilities, "waits": b.Waits,
-		"slow_disks": b.SlowDisks, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
+	search := search{
+		play: func(ctx context.Context, progress func(explore.Result)) (explore.Result, error) {
+			f.options.Progress = progress
+			return nodes.Explore(ctx, f.options)
+		},
+		bounds: map[string]any{
+			"members": b.Members, "groups": b.Groups, "terms": b.Terms, "moments": b.Moments, "calm": b.Calm, "ends": b.Ends, "inabilities": b.Inabilities, "waits": b.Waits,
+			"slow_disks": b.SlowDisks, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
+		},
+		of: "nodes", held: "every invariant held", asJSON: f.asJSON, tell: untold,
 	}
-	return report
-}
-
-func printBeats(e *exploreReport, out io.Writer, r *explore.Result) error {
-	var text strings.Builder
-	for i, line := range e.Path {
-		fmt.Fprintf(&text, "%3d  %s\n", i+1, line)
-	}
-	fmt.Fprintf(&text, "%d states, %d transitions, depth %d; %d different nodes, %d messages and %d steps of nodes; %.1f s, %d MB\n",
-		e.States, e.Transitions, e.Depth, r.Nodes, r.Messages, e.Steps, e.Seconds, e.Memory>>20)
-	switch {
-	case r.Violation != nil:
-		fmt.Fprintf(&text, "violated after %d steps: %v\n", len(e.Path), r.Violation)
-	case r.Complete:
-		fmt.Fprintf(&text, "complete: within these bounds every interleaving was seen, and every invariant held\n")
-	default:
-		fmt.Fprintf(&text, "NOT complete: %s, with %d states left to check; no invariant was violated so far\n", e.Stopped, r.Frontier)
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
+	return search.run(cmd)
 }

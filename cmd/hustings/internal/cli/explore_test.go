@@ -43,7 +43,7 @@ func TestExplorePrintsOneJSONObject(t *testing.T) {
 // earlier one.
 func TestRatesAreThoseOfThisRun(t *testing.T) {
 	r := explore.Result{States: 1500, Transitions: 2500, Steps: 3500, Before: explore.Counts{States: 1000, Transitions: 2000, Steps: 3000}}
-	report := new(exploreFlags).report(&r, 10*time.Second)
+	report := new(search).report(&r, 10*time.Second)
 	assert.Equal(t, []float64{50, 50, 50}, []float64{report.StatesPer, report.TransitionsPer, report.StepsPer})
 }
 
