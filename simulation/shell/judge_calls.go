@@ -178,13 +178,16 @@ func (j *judge) watchedByHost(p *process, s *elector.Status) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	m := p.members[s.Group]
-	switch {
-	case m == nil:
+	if m == nil {
 		j.holds(Watched, p.dead, p.node.name, "Host.Watch yields %q, which has not joined", s.Group)
-	case m.el.Status().Revision >= s.Revision && !(s.Stopped && !m.el.Status().Stopped): // otherwise it is that of a member that has ended
-		j.holds(Watched, s.Revision > m.atHost, m.name, "Host.Watch yields revision %d after %d", s.Revision, m.atHost)
-		m.atHost = s.Revision
+		return
 	}
+	shown := m.el.Status()
+	if s.Revision > shown.Revision || s.Stopped && !shown.Stopped {
+		return // it is that of a member that has ended
+	}
+	j.holds(Watched, s.Revision > m.atHost, m.name, "Host.Watch yields revision %d after %d", s.Revision, m.atHost)
+	m.atHost = s.Revision
 }
 
 // ended checks that no callback runs and no call waits once a member is done.
