@@ -186,7 +186,7 @@ func (j *judge) watchedByHost(p *process, s *elector.Status) {
 	if s.Revision > shown.Revision || s.Stopped && !shown.Stopped {
 		return // it is that of a member that has ended
 	}
-	j.holds(Watched, s.Revision > m.atHost, m.name, "Host.Watch yields revision %d after %d", s.Revision, m.atHost)
+	j.holds(Watched, s.Revision >= m.atHost, m.name, "Host.Watch yields revision %d after %d", s.Revision, m.atHost)
 	m.atHost = s.Revision
 }
 
