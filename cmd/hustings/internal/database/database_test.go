@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -77,4 +78,16 @@ func TestOperatorsMakeNoDatabase(t *testing.T) {
 	assert.NoFileExists(t, path)
 	assert.NoError(t, look(database.ForCandidates))
 	assert.NoError(t, look(database.ForOperators))
+}
+
+// A relative path means nothing in a folder that is gone.
+func TestAFolderThatIsGoneIsReported(t *testing.T) {
+	gone := t.TempDir()
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skip("this system keeps a folder that is in use:", err)
+	}
+	_, err := database.Open("sqlite:leases.db", database.ForCandidates)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "sqlite:leases.db: ")
 }

@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -270,4 +272,32 @@ func TestAnOfficeEndsItsProgram(t *testing.T) {
 	case <-time.After(long):
 		require.FailNow(t, "Lead does not return")
 	}
+}
+
+// A watchdog that cannot be started is an error, and leaves no open file behind.
+func TestAWatchdogThatCannotBeStartedIsReported(t *testing.T) {
+	tooLong := []string{"HUSTINGS_NOTHING=" + strings.Repeat("x", 1<<20)}
+	w, err := startWatchdogs(tooLong)
+	require.ErrorIs(t, err, syscall.E2BIG)
+	assert.Nil(t, w)
+}
+
+// A node that is not able to lead gives its program half the detection time to end before a handover.
+func TestAProgramHasHalfTheDetectionTimeToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := ordered(t)
+		n := &node{member: member{ability: &ability{said: true}}, detection: time.Second}
+		n.program = &program{running: w, ability: n.ability}
+		paused := make(chan error, 1)
+		go func() { paused <- n.pauseProgram(t.Context(), 3) }()
+		killed := func() bool { _, err := w.orders.Stat(); return err != nil }
+		time.Sleep(n.detection/2 - 1)
+		synctest.Wait()
+		assert.False(t, killed())
+		time.Sleep(1)
+		synctest.Wait()
+		assert.True(t, killed())
+		close(w.ended)
+		assert.NoError(t, <-paused)
+	})
 }
