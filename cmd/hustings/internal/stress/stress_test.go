@@ -145,6 +145,12 @@ func printed(t *testing.T, r *Report) string {
 	return text.String()
 }
 
+func TestMemoryIsOfOneGroupAtOneNode(t *testing.T) {
+	o := Options{Groups: 10, Nodes: 3}
+	assert.InDelta(t, 4, o.bytes(80, 200), 1e-9)
+	assert.Zero(t, o.bytes(200, 80), "something else was freed")
+}
+
 const wholeReport = `10 groups on 3 nodes in this process, connected by gRPC over loopback.
 A heartbeat is 100ms. T is 1s: a leader that is silent for so long is taken for dead.
 Every group beats by itself.
