@@ -149,7 +149,9 @@ func (r *run) idle(ctx context.Context) error {
 }
 
 // bytes is what a group takes at one node.
-func (o *Options) bytes(before, now float64) float64 { return max(now-before, 0) / float64(o.Groups*o.Nodes) }
+func (o *Options) bytes(before, now float64) float64 {
+	return max(now-before, 0) / float64(o.Groups*o.Nodes)
+}
 
 // kill has the node die that leads the most groups, and waits until all have leaders again.
 func (r *run) kill(ctx context.Context) error {

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func small(change func(*Options)) Options {
 	o := Options{
 		Groups: 60, Nodes: 3, Timing: elector.DefaultTiming(), Idle: 3 * time.Second, Kill: true,
-		CPU: func() time.Duration { return 0 }, Progress: func(string, int, int) {},
+		CPU:      func() time.Duration { return time.Duration(2 * time.Now().UnixNano()) }, // two cores are busy all the time
+		Progress: func(string, int, int) {},
 	}
 	change(&o)
 	return o
@@ -47,7 +48,9 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 		// A pre-vote, a vote and a heartbeat with each of the others, and their answers.
 		assert.GreaterOrEqual(t, r.Start.Messages, uint64(60*3*(nodes-1)))
 		require.NotNil(t, r.Idle)
+		assert.InDelta(t, 2*r.Start.Seconds, r.Start.CPU, 1e-6)
 		assert.InDelta(t, 3, r.Idle.Seconds, 1e-6)
+		assert.InDelta(t, 2, r.Idle.CPU, 1e-6)
 		assert.Zero(t, r.Idle.Messages, "nodes beat for idle groups")
 		assert.Positive(t, r.Idle.Beats)
 		assert.Positive(t, r.Idle.Bytes)
@@ -62,6 +65,7 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 		assert.LessOrEqual(t, d.P99.Detections, d.Last.Detections)
 		assert.Less(t, d.Last.Detections, 3.0)
 		assert.InDelta(t, d.Last.Detections*r.Detection, d.Last.Seconds, 1e-9)
+		assert.InDelta(t, 2*d.Last.Seconds, d.CPU, 1e-6)
 		sum := 0
 		for node, leads := range d.Leads {
 			assert.NotEqual(t, d.Node, node)
@@ -70,6 +74,14 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 		assert.Len(t, d.Leads, nodes-1)
 		assert.Equal(t, 60, sum, "every group is led by a node that lives")
 		assert.GreaterOrEqual(t, d.Uneven, 1.0)
+	}
+}
+
+func TestProgressIsToldAgainAndAgain(t *testing.T) {
+	told := make(map[string]int)
+	played(t, func(o *Options) { o.Progress = func(what string, _, _ int) { told[what]++ } })
+	for _, phase := range []string{"seconds of measuring idle groups", "groups have a leader again"} {
+		assert.Greater(t, told[phase], 1, phase)
 	}
 }
 
