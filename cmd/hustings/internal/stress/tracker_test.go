@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,31 @@ func TestAGroupIsLedWhenAllLivingNodesAgree(t *testing.T) {
 		assert.Equal(t, []time.Duration{time.Second}, took)
 		assert.Equal(t, 1, lost)
 	})
+}
+
+// Nodes tell a tracker of their groups while it is asked; the race detector tries the locks.
+func TestATrackerIsToldWhileItIsAsked(t *testing.T) {
+	tr := newTracker(2, 3)
+	tell := told(tr, groupNames(2))
+	var all sync.WaitGroup
+	for node := range 3 {
+		all.Go(func() {
+			for i := range 100 {
+				tell(node, i%2, nodeNames(3)[i/2%3])
+			}
+		})
+	}
+	for _, ask := range []func(){
+		func() { tr.allLed() }, func() { tr.count() }, func() { tr.leads() }, func() { tr.after() }, func() { tr.dies(0) },
+	} {
+		all.Go(func() {
+			for range 100 {
+				ask()
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, 2, tr.count(), "all were told of the same leader last")
 }
 
 func TestTheBusiestNodeLeadsTheMostGroups(t *testing.T) {
