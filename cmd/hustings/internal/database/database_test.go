@@ -63,6 +63,19 @@ func TestAWrongURLKeepsItsPassword(t *testing.T) {
 	}
 }
 
+// Candidates are woken by every database that can say when a lease is released.
+func TestDatabasesThatCanWakeUpDo(t *testing.T) {
+	for url, wakes := range map[string]bool{
+		"postgres://h/app": true, "etcd://h": true, "redis://h": true, "rediss://h": true, "mysql://h/app": false,
+		"sqlite:" + filepath.Join(t.TempDir(), "x.db"): false,
+	} {
+		db, err := database.Open(url, database.ForOperators)
+		require.NoError(t, err, url)
+		assert.Equal(t, wakes, db.Waker != nil, url)
+		assert.NoError(t, db.Close(), url)
+	}
+}
+
 // An operator's commands make no database file.
 func TestOperatorsMakeNoDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")

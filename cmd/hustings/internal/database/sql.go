@@ -41,7 +41,7 @@ func openMySQL(a address, use Use) (*Database, error) {
 	if _, given := config.Params["autocommit"]; given {
 		return nil, errors.New("the URL has the parameter \"autocommit\", which cannot be set: here every statement commits by itself")
 	}
-	config.Net, config.Addr, config.DBName = "tcp", a.hosts, a.path
+	config.Addr, config.DBName = a.hosts, a.path
 	if _, _, err := net.SplitHostPort(a.hosts); err != nil { // it names no port
 		config.Addr += ":3306"
 	}
