@@ -3,6 +3,7 @@
 package database_test
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
 )
@@ -85,6 +90,39 @@ func asMySQL(t *testing.T, c net.Conn) string {
 	assert.NoError(t, err)
 	said := texts(answer[32:]) // the user; the password after its length; the name
 	return "user " + said[0] + ", database " + said[2] + ", password " + said[1][1:]
+}
+
+func TestEtcdIsGivenUserAndPassword(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	said := make(chan string, 1)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error {
+		request := new(emptypb.Empty) // keeps what it does not know
+		assert.NoError(t, call.RecvMsg(request))
+		said <- string(request.ProtoReflect().GetUnknown())
+		return status.Error(codes.InvalidArgument, "no")
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	db, err := database.Open("etcd://ada:s3cret%2F@"+l.Addr().String(), database.ForCandidates)
+	require.NoError(t, err)
+	require.ErrorContains(t, db.Prepare(t.Context()), "no")
+	assert.Equal(t, "\n\x03ada\x12\x07s3cret/", <-said)
+	assert.NoError(t, db.Close())
+	server.Stop()
+	assert.NoError(t, <-ended)
+}
+
+// An etcd that accepts connections and says nothing is given up.
+func TestALoginThatNobodyAnswersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	db, err := database.Open("etcd://ada:s3cret@"+l.Addr().String(), database.ForCandidates)
+	require.NoError(t, err)
+	require.ErrorIs(t, db.Prepare(t.Context()), context.DeadlineExceeded)
+	assert.NoError(t, db.Close())
+	assert.NoError(t, l.Close())
 }
 
 // texts takes apart texts that each end with a zero.
