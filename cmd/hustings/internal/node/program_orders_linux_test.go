@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -300,4 +301,29 @@ func TestAProgramHasHalfTheDetectionTimeToEnd(t *testing.T) {
 		close(w.ended)
 		assert.NoError(t, <-paused)
 	})
+}
+
+// An office, a handover and an operator's order may meet at one program; the race detector tries its lock.
+func TestAProgramMayBeAskedByMany(t *testing.T) {
+	var p program
+	var all sync.WaitGroup
+	for _, ask := range []func(){
+		func() { assert.NoError(t, p.pause(t.Context(), 3)) },
+		func() { p.pausedIn(3) },
+		func() { p.note(time.Millisecond, true) },
+		func() { p.standsBack() },
+		func() { p.set(nil) },
+		func() { p.end(0) },
+		func() { p.kill() },
+	} {
+		for range 2 {
+			all.Go(func() {
+				for range 100 {
+					ask()
+				}
+			})
+		}
+	}
+	all.Wait()
+	assert.True(t, p.pausedIn(3))
 }
