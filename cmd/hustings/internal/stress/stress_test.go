@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -107,6 +108,19 @@ func TestNodesCanBeConnectedByTCP(t *testing.T) {
 	assert.True(t, r.Complete)
 	assert.Equal(t, "tcp", r.Wire)
 	assert.Equal(t, r.Death.Groups, r.Death.Led)
+
+	for _, tcp := range []bool{false, true} {
+		o := small(func(o *Options) { o.TCP = tcp })
+		wires, err := (&cluster{options: &o, nodes: nodeNames(2)}).wires()
+		require.NoError(t, err)
+		for _, wire := range wires {
+			real, is := wire.(*grpcrpc.Transport)
+			assert.Equal(t, tcp, is)
+			if is {
+				real.Close()
+			}
+		}
+	}
 }
 
 // A group that cannot be started fails the run.

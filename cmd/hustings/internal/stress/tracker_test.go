@@ -97,6 +97,8 @@ func TestTheBusiestNodeLeadsTheMostGroups(t *testing.T) {
 		tell(1, group, leader)
 	}
 	assert.Equal(t, 1, tr.busiest())
+	tell(0, 0, "")
+	assert.Equal(t, 0, tr.busiest(), "the first of those that lead equally many")
 }
 
 // If nobody is bereaved, all groups are led at once.
