@@ -45,6 +45,7 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 		r := played(t, func(o *Options) { o.Nodes = nodes })
 		assert.True(t, r.Complete)
 		assert.Empty(t, r.Stopped)
+		assert.Equal(t, "memory", r.Wire)
 		require.NotNil(t, r.Start)
 		// A pre-vote, a vote and a heartbeat with each of the others, and their answers.
 		assert.GreaterOrEqual(t, r.Start.Messages, uint64(60*3*(nodes-1)))
