@@ -136,8 +136,9 @@ func TestADeathIsSummedUp(t *testing.T) {
 				tell(node, group, leader)
 			}
 		}
-		in := func(seconds float64) Took { return Took{seconds, 10 * seconds} }
-		d := newDeath(tr, 1, 100*time.Millisecond, time.Second)
+		detection := 100 * time.Millisecond
+		in := func(seconds float64) Took { return Took{seconds, seconds / detection.Seconds()} }
+		d := newDeath(tr, 1, detection, time.Second)
 		assert.InDelta(t, 0.1, d.Mean.Seconds, 1e-9)
 		assert.Equal(t, in(0.198), d.P99)
 		assert.Equal(t, in(0.199), d.Last)
