@@ -85,6 +85,7 @@ func TestProgressIsToldAgainAndAgain(t *testing.T) {
 	for _, phase := range []string{"seconds of measuring idle groups", "groups have a leader again"} {
 		assert.Greater(t, told[phase], 1, phase)
 	}
+	assert.Positive(t, told["messages in a detection time, until the groups rest"], "they do not rest at once")
 }
 
 // Groups that beat by themselves never come to rest, but are measured.
