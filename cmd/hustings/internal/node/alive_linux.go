@@ -32,15 +32,12 @@ func (a *ability) check(ctx context.Context, environment func(term string) []str
 		case <-ctx.Done():
 			return
 		}
-		again := time.NewTimer(a.counts / asksWithin)
 		select {
-		case <-again.C:
+		case <-time.After(a.counts / asksWithin):
 		case <-a.changed:
 		case <-ctx.Done():
-			again.Stop()
 			return
 		}
-		again.Stop()
 	}
 }
 
@@ -75,11 +72,9 @@ func (a *ability) ask(ctx context.Context, environment []string) error {
 // awaitGroup waits until all processes of a group that was killed have ended, or the context has.
 func awaitGroup(ctx context.Context, group int) {
 	for wait := 10 * time.Millisecond; runs(group); wait = min(2*wait, time.Second) {
-		again := time.NewTimer(wait)
 		select {
-		case <-again.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			again.Stop()
 			return
 		}
 	}
