@@ -47,7 +47,7 @@ func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
 	for _, givenBack := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			host, el := leasing(t, nil)
-			e, o := (*engine)(el), office.Open(el.group.Term)
+			e, o := (*engine)(el), office.Open(el.group.State().Term)
 			el.ensureExtras().office.Store(o)
 			defer o.Close()
 			e.Hold(host.elapsed() + time.Second)

@@ -230,7 +230,7 @@ func (w *world) result() Result {
 func (w *world) describe(place int) string {
 	var parts []string
 	for i := range w.nodes {
-		g := &w.nodes[i].members[place].group
+		g := w.nodes[i].members[place].group.State()
 		text := fmt.Sprintf("n%d %v in term %d", i, g.Role, g.Term)
 		if !w.nodes[i].Alive {
 			text = fmt.Sprintf("n%d is down", i)

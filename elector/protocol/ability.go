@@ -49,7 +49,7 @@ const maxHold = 128
 
 // abilityOf returns the group's ability, and makes it if there is none.
 func (g *Group) abilityOf() *ability {
-	if g.ability == nil {
+	if g.ability == nil { // there is a desk, because something happens to the group
 		g.ability = new(ability)
 	}
 	return g.ability
@@ -64,7 +64,7 @@ func (n *Node) toLookAt(g *Group) {
 
 // look has a group looked at when the turn ends, whatever there is.
 func (n *Node) look(g *Group) {
-	if !g.looked {
+	if n.open(g); !g.looked {
 		g.looked = true
 		n.looks = append(n.looks, g)
 	}
@@ -147,6 +147,7 @@ func (n *Node) askEngine(g *Group) {
 
 // Health tells a group what its engine answered to AskHealth: nil, or why it is not able to lead.
 func (n *Node) Health(g *Group, err error) {
+	n.open(g)
 	a := g.abilityOf()
 	a.asking, a.unhealthy = false, err != nil
 	a.heard, a.forgiven = max(a.heard, a.asked), false // whatever it says, it does not hang
@@ -156,6 +157,7 @@ func (n *Node) Health(g *Group, err error) {
 
 // Electable says whether a group's member is to lead whenever it is elected, or only if no other can.
 func (n *Node) Electable(g *Group, may bool) {
+	n.open(g)
 	g.abilityOf().ordered = !may
 	n.lookAtAbility(g)
 	g.tidyAbility()
@@ -163,7 +165,10 @@ func (n *Node) Electable(g *Group, may bool) {
 
 // obstructed is what keeps a group's member from leading at this moment, orders aside.
 func (n *Node) obstructed(g *Group) Inability {
-	r, a := g.Rules, g.ability
+	r, a := g.Rules, (*ability)(nil)
+	if g.desk != nil {
+		a = g.ability
+	}
 	late := func(since time.Duration) bool { return since != 0 && n.now-since > r.Timing.Detection() }
 	switch {
 	case n.saves.saving != nil && late(n.saves.began):

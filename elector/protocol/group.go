@@ -38,23 +38,20 @@ type Engine interface {
 	Ended(err error)
 }
 
-// Group is one group at a node. It is kept small, because there may be a great many. The fields
-// that a heartbeat needs come first.
+// Group is one group at a node. It is kept small, because there may be a great many.
 type Group struct {
-	Session
+	*desk                     // nil while the group is packed, or has not been restored; see packed.go
 	*Electorate               // shared
 	Rules       *Rules        // the electorate's, or others since they have changed; shared, too
-	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
-	alarm       uint32        // number of the alarm that is set
+	packed      packed        // while there is no desk
+	cohort      *cohort       // in which the leader rests; nil: it does not rest
 	working     uint32        // calls of the engine's functions that have not returned, and watchers
+	place       int32         // in the list that the group is in, from 1; 0: in none. See places.go
 	running     bool          // it takes part: from its start to its end
 	leaving     bool          // it ends as soon as it does not lead
-	looked      bool          // its ability is to be looked at when the turn ends
+	listed      bool          // the node will think of packing it
 	life        life          // the intake's
-	place       int32         // in the list that the group is in, from 1; 0: in none. See places.go
 	engine      Engine
-	transient   *transient // nil while there is nothing of it
-	ability     *ability   // nil while nothing needs to be remembered of it
 	name        string
 }
 
@@ -122,7 +119,7 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 		// seen the end of.
 		hard.Term = end.Term
 	}
-	g.Session = NewSession(g.Rules, hard, end, asked)
+	g.desk = &desk{Session: NewSession(g.Rules, hard, end, asked)}
 	g.lot = lotOf(g.name)
 	return nil
 }
@@ -135,14 +132,15 @@ func (g *Group) Name() string { return g.name }
 
 // Record is the group's hard state as a store keeps it.
 func (g *Group) Record() memberstate.Record {
+	s := g.State()
 	return memberstate.Record{
-		Group: g.name, Term: g.Term, Vote: g.Members.ID(g.Vote), Promise: g.Promise, Voters: g.Members.Digest(),
+		Group: g.name, Term: s.Term, Vote: g.Members.ID(s.Vote), Promise: s.Promise, Voters: g.Members.Digest(),
 	}
 }
 
 // busy is the step that waits, if any.
 func (g *Group) busy() *pending {
-	if g.transient == nil {
+	if g.desk == nil || g.transient == nil {
 		return nil
 	}
 	return g.transient.busy
@@ -153,7 +151,7 @@ func (g *Group) Waits() bool { return g.busy() != nil }
 
 // Queued is how much waits for the step under way, and how many messages are among it.
 func (g *Group) Queued() (all, messages int) {
-	if g.transient == nil {
+	if g.desk == nil || g.transient == nil {
 		return 0, 0
 	}
 	return len(g.transient.queue) - g.transient.first, g.transient.messages

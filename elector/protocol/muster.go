@@ -49,6 +49,9 @@ func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.ro
 func (n *Node) campaign() {
 	m := &n.muster
 	m.begun.drop(func(c *campaign) bool {
+		if c.group.desk == nil {
+			return true
+		}
 		if x := c.group.transient; x != nil && x.campaigns && n.now >= c.until {
 			m.end(x)
 		}
@@ -56,7 +59,7 @@ func (n *Node) campaign() {
 	})
 	m.waiting.drop(func(c *campaign) bool {
 		switch g := c.group; {
-		case !g.running || g.due != c.due:
+		case !g.running || g.desk == nil || g.due != c.due:
 			return true // it follows a leader, or has voted for another
 		case m.open >= m.most:
 			return false

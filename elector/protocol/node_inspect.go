@@ -11,7 +11,7 @@ import (
 // SilentAt is when a follower takes its leader for gone if it hears nothing more; 0: it follows nobody.
 func (n *Node) SilentAt(g *Group) time.Duration {
 	switch {
-	case !g.running || g.Role != memberstate.Follower:
+	case !g.running || g.State().Role != memberstate.Follower:
 		return 0
 	case g.Bonded():
 		return g.silentAt(n.leaderPeer(g))

@@ -44,6 +44,7 @@ func (o *Order) begun(g *Group) {
 
 // Obey accepts an order, and gives it to the machine when it is its turn.
 func (n *Node) Obey(g *Group, o *Order) {
+	n.open(g)
 	to, leads := g.Members.Seat(o.To), g.Role == memberstate.Leader
 	switch {
 	case !g.running:
@@ -67,6 +68,7 @@ func (n *Node) Obey(g *Group, o *Order) {
 
 // Withdraw removes an order whose outcome is still open.
 func (n *Node) Withdraw(g *Group, o *Order, why error) {
+	n.open(g)
 	x := g.transient
 	switch {
 	case x == nil:

@@ -160,11 +160,12 @@ func (n *Node) Do(r *Request) {
 // figures measures a group.
 func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
+		s := g.Peek()
 		f = Figures{
-			Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
-			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.ability != nil && g.ability.ordered,
+			Ledger: s.LedgerEnd(), Lease: s.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
+			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.desk != nil && g.ability != nil && g.ability.ordered,
 		}
-		if g.Inability() != Able {
+		if s.Inability() != Able {
 			f.Unable = n.now - g.ability.since
 		}
 	}

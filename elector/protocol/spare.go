@@ -7,6 +7,7 @@ package protocol
 type spare struct {
 	steps      []*pending
 	transients []*transient
+	desks      []*desk
 }
 
 // mostSpare bounds how much is kept.

@@ -68,6 +68,7 @@ func (n *Node) Stalled(groups []*Group) {
 	}
 	for _, g := range groups {
 		if g.running {
+			n.open(g)
 			g.abilityOf().stalled = true
 			s.named = append(s.named, g)
 		}

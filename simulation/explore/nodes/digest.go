@@ -136,7 +136,7 @@ func (d *digester) fields(v reflect.Value) {
 		d.group = g
 	case t == reflect.TypeFor[protocol.Machine]() && !d.group.Waits():
 		v = d.machine()
-	case t.Name() == "office" && d.group.Role == memberstate.Leader && !d.group.Waits():
+	case t.Name() == "office" && d.group.State().Role == memberstate.Leader && !d.group.Waits():
 		d.office(v)
 		return
 	case t == reflect.TypeFor[protocol.SentTimes]():
