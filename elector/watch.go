@@ -12,7 +12,7 @@ import (
 
 // Watch yields the status of every group of the host that takes part, and then the newest status of each group
 // that has changed, until the context ends. The last status of a group that ends says Stopped. A slow reader skips
-// changes, but never the latest of a group. A group that joins later is yielded when it starts.
+// changes, but never the latest of a group, and may see that one twice. A group that joins later is yielded when it starts.
 //
 // An engine with many groups that has one loop for all of them uses this instead of GroupConfig.Lead or
 // Elector.Watch, which need a goroutine for each group.

@@ -83,35 +83,38 @@ func TestABrokenStoreFailsUntilTheNextCrash(t *testing.T) {
 
 func TestSavesMayBeConcurrent(t *testing.T) {
 	var s memberstate.MemStore
-	var savers sync.WaitGroup
-	for i := range 10 {
-		savers.Go(func() {
-			for term := range memberstate.Term(100) {
-				assert.NoError(t, s.Save(record(fmt.Sprint(i), term+1)))
-			}
-		})
-	}
-	savers.Wait()
+	saveTogether(t, &s, func() {})
 	s.Crash(none)
-	for i := range 10 {
-		assertTerm(t, &s, fmt.Sprint(i), 100)
-	}
+	assertAllSaved(t, &s)
 }
 
 // A crash in which the disk cache survives loses nothing, whatever goes on meanwhile.
 func TestACrashMayComeDuringSaves(t *testing.T) {
 	var s memberstate.MemStore
+	saveTogether(t, &s, func() { s.Crash(func(memberstate.Record) bool { return true }) })
+	assertAllSaved(t, &s)
+}
+
+const savers, lastTerm = 10, 100
+
+// saveTogether has several goroutines save a group each, many times, and do something after each save.
+func saveTogether(t *testing.T, s *memberstate.MemStore, then func()) {
+	t.Helper()
 	var all sync.WaitGroup
-	for i := range 10 {
+	for i := range savers {
 		all.Go(func() {
-			for term := range memberstate.Term(100) {
+			for term := range memberstate.Term(lastTerm) {
 				assert.NoError(t, s.Save(record(fmt.Sprint(i), term+1)))
-				s.Crash(func(memberstate.Record) bool { return true })
+				then()
 			}
 		})
 	}
 	all.Wait()
-	for i := range 10 {
-		assertTerm(t, &s, fmt.Sprint(i), 100)
+}
+
+func assertAllSaved(t *testing.T, s *memberstate.MemStore) {
+	t.Helper()
+	for i := range savers {
+		assertTerm(t, s, fmt.Sprint(i), lastTerm)
 	}
 }

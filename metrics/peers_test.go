@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +50,10 @@ func TestPeersAndCertificatesAreCollected(t *testing.T) {
 	m := metrics.New()
 	n0 := start("n0", "n1", "n2")
 	assert.NotContains(t, figures(t, m), "hustings_certificate_remaining_seconds own")
-	m.Watch(n0)
+	var watching sync.WaitGroup
+	watching.Go(func() { m.Watch(n0) }) // metrics may be read meanwhile
+	_ = figures(t, m)
+	watching.Wait()
 	assert.Zero(t, figures(t, m)["hustings_transport_peer_connected n1"])
 	start("n1", "n0", "n2")
 	require.Eventually(t, func() bool { return figures(t, m)["hustings_transport_peer_connected n1"] == 1 }, 20*time.Second, 10*time.Millisecond)

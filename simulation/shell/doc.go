@@ -56,7 +56,7 @@
 //	StopWaits          a member that is done runs and begins no callback; a stopped leader has handed over or could not; a closed host serves no more
 //	JudgedOnce         the function that judges the engines of all groups is not called while it runs
 //	Prompt             heartbeats, and beats between nodes, are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up
-//	Watched            Watch, handlers and metrics receive what Status shows, in order, up to the last change
+//	Watched            Watch, Host.Watch, handlers and metrics receive what Status shows, in order, up to the last change
 //	Found              after the last fault every group soon has a leader that serves, holds its lease, commits, and hands over when ordered
 //	NothingLeft        no goroutine is left, none waits for ever, and virtual time goes on
 //

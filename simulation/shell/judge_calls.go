@@ -173,6 +173,23 @@ func (j *judge) watchedAll(m *member, last *elector.Status) {
 	j.check(Watched, last.Stopped, m.name, "Watch has ended before the member has stopped, at %+v", last)
 }
 
+// watchedByHost judges a status that Host.Watch yields.
+func (j *judge) watchedByHost(p *process, s *elector.Status) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	m := p.members[s.Group]
+	if m == nil {
+		j.holds(Watched, p.dead, p.node.name, "Host.Watch yields %q, which has not joined", s.Group)
+		return
+	}
+	shown := m.el.Status()
+	if s.Revision > shown.Revision || s.Stopped && !shown.Stopped {
+		return // it is that of a member that has ended
+	}
+	j.holds(Watched, s.Revision >= m.atHost, m.name, "Host.Watch yields revision %d after %d", s.Revision, m.atHost)
+	m.atHost = s.Revision
+}
+
 // ended checks that no callback runs and no call waits once a member is done.
 func (j *judge) ended(m *member, started error) {
 	j.mu.Lock()
@@ -204,6 +221,7 @@ func (j *judge) ended(m *member, started error) {
 	if m.seen.Load() > 0 {
 		j.holds(Watched, m.seen.Load() == m.el.Status().Revision, m.name, "it is done, but Watch has not yielded its last status")
 	}
+	j.holds(Watched, m.process.dead || m.process.lags.Load() || m.atHost == m.el.Status().Revision, m.name, "it is done, but Host.Watch has not yielded its last status")
 }
 
 // quiet checks that no callback of a member runs.

@@ -222,6 +222,7 @@ func (j *judge) doubts(m *member) (list []doubt) {
 		add(PauseEnds, (!leads || s.Term != p.term) && free(m.shownAt), "Pause's context has not ended, but the member does not lead that term")
 	}
 	add(Watched, m.seen.Load() != s.Revision && m.seen.Load() > 0, "Watch has not yielded what Status shows")
+	add(Watched, m.atHost != s.Revision && !m.process.lags.Load(), "Host.Watch has not yielded what Status shows")
 	add(Watched, m.handler != nil && !m.handler.began.Load() && !s.Stopped, "its handler was not called")
 	add(Watched, m.shown.Revision != s.Revision, "its metrics have not received what Status shows")
 	add(Prompt, !m.owes.IsZero() && now.After(m.owes) && free(m.owes), "it has not answered a heartbeat of its leader")

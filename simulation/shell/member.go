@@ -36,6 +36,7 @@ type member struct {
 	paused  atomic.Bool
 	ended   atomic.Bool   // it has ended; appends that its elector heard bind nothing any more
 	seen    atomic.Uint64 // the revision that Watch has yielded last
+	atHost  uint64        // the revision of the member that Host.Watch has yielded last; the judge guards it
 	acks    atomic.Pointer[acks]
 	refused atomic.Pointer[error] // why the last append that arrived was refused; nil, or of nil: it was not
 

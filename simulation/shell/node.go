@@ -38,6 +38,7 @@ type process struct {
 	broken chan struct{} // holds a value when a group has ended with an error
 	busy   trouble
 	still  atomic.Int64 // how long its loop stands still when it next sends
+	lags   atomic.Bool  // who reads Host.Watch is slow
 	tap    *tap
 	store  *memberstate.FileStore
 	host   *elector.Host
@@ -141,6 +142,7 @@ func (n *node) boot(number int) (*process, error) {
 // whether the power fails before the next process.
 func (p *process) run() (powerCut bool) {
 	w, r := p.world(), p.node.random
+	w.work.Go(p.watch)
 	p.joinAll(r.IntN(2) == 0)
 	for {
 		next := time.NewTimer(w.plan.longest + upTo(r, 20*w.plan.longest))
@@ -161,6 +163,23 @@ func (p *process) run() (powerCut bool) {
 		}
 		if over, powerCut := p.strike(); over {
 			return powerCut
+		}
+	}
+}
+
+// watch reads Host.Watch while the process runs, now and then slowly.
+func (p *process) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.world().work.Go(func() {
+		<-p.died
+		cancel()
+	})
+	for s := range p.host.Watch(ctx) {
+		p.world().judge.watchedByHost(p, &s)
+		if w := p.world(); !w.isCalm() && w.drawn64()%8 == 0 {
+			p.lags.Store(true)
+			time.Sleep(w.drawn(w.plan.longest))
+			p.lags.Store(false)
 		}
 	}
 }

@@ -65,3 +65,16 @@ func TestADatabaseThatWasNeverPreparedIsClosed(t *testing.T) {
 		assert.NoError(t, db.Close())
 	}
 }
+
+// Candidates learn at the start that a database is not there. That is no defect of its configuration, so they try again.
+func TestADatabaseThatIsAwayIsNotUnfit(t *testing.T) {
+	for _, url := range []string{"redis://127.0.0.1:1", "postgres://127.0.0.1:1/app", "mysql://127.0.0.1:1/app"} {
+		db, err := database.Open(url, database.ForCandidates)
+		require.NoError(t, err, url)
+		err = db.Prepare(t.Context())
+		require.Error(t, err, url)
+		_, unfit := errors.AsType[database.UnfitError](err)
+		assert.False(t, unfit, url)
+		assert.NoError(t, db.Close(), url)
+	}
+}

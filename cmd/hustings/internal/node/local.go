@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -111,21 +112,35 @@ var lastPort = func() *atomic.Uint32 {
 // outgoing connection takes one before a node does, or while a node restarts.
 func FreeAddresses(count int) (addresses []string, err error) {
 	const lowest, above, attempts = 20_000, 32_768, 1000
-	var listeners []net.Listener // all open at once, so that no port is returned twice
 	for range attempts {
-		if len(listeners) == count {
-			break
+		if len(addresses) == count {
+			return addresses, nil
 		}
 		address := fmt.Sprintf("127.0.0.1:%d", lowest+lastPort.Add(1)%(above-lowest))
-		if l, err := net.Listen("tcp", address); err == nil {
-			listeners, addresses = append(listeners, l), append(addresses, address)
+		if free(address) {
+			addresses = append(addresses, address)
 		}
 	}
-	for _, l := range listeners {
-		err = errors.Join(err, l.Close())
+	return addresses, fmt.Errorf("found %d free ports on 127.0.0.1, want %d", len(addresses), count)
+}
+
+// free reports whether a node can listen at an address, and leaves nothing there. A program that is being started has
+// copies of this process's sockets, so an address may be in use for a moment after its listener has been closed. On
+// Windows it has none, and a connection to nobody takes two seconds.
+func free(address string) bool {
+	l, err := net.Listen("tcp", address)
+	if err != nil || l.Close() != nil {
+		return false
 	}
-	if len(addresses) < count {
-		err = errors.Join(err, fmt.Errorf("found %d free ports on 127.0.0.1, want %d", len(addresses), count))
+	for range 100 {
+		if runtime.GOOS == "windows" {
+			return true
+		}
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return true
+		}
+		_ = c.Close()
 	}
-	return addresses, err
+	return false
 }

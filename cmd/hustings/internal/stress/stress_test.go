@@ -162,6 +162,9 @@ func TestAReportHasAllItsFigures(t *testing.T) {
 	} {
 		assert.Contains(t, text, figure)
 	}
+	assert.Contains(t, text, "still without a leader")
+	r.Death.Led = r.Death.Groups
+	assert.NotContains(t, printed(t, &r), "still without a leader")
 	again := Report{}
 	of, err := json.Marshal(r)
 	require.NoError(t, err)
