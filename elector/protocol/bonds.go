@@ -69,7 +69,7 @@ type BeatEdge interface {
 
 // mayBond says whether a group may rely on beats between nodes.
 func (n *Node) mayBond(g *Group) bool {
-	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability == nil && g.Inability() == Able && !g.leaving
+	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability() == nil && g.Inability() == Able && !g.leaving
 }
 
 // Bonded says whether a group is bonded to its leader's node.
@@ -106,7 +106,7 @@ func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 
 // expectAll has a leader not rest before it knows who answers its heartbeats.
 func (o *officeBonds) expectAll(g *Group) {
-	others := g.Rules.All.Without(g.Rules.Self)
+	others := g.everyoneElse()
 	o.present, o.before, o.rings = others, others, 0
 }
 

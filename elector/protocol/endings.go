@@ -88,8 +88,8 @@ func (n *Node) conclude(g *Group) {
 		return
 	}
 	var err error
-	if g.desk != nil && g.transient != nil {
-		err = g.transient.err
+	if x := g.transient(); x != nil {
+		err = x.err
 	}
 	g.engine.Ended(err)
 }

@@ -49,13 +49,11 @@ func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.ro
 func (n *Node) campaign() {
 	m := &n.muster
 	m.begun.drop(func(c *campaign) bool {
-		if c.group.desk == nil {
-			return true
-		}
-		if x := c.group.transient; x != nil && x.campaigns && n.now >= c.until {
+		x := c.group.transient()
+		if x != nil && x.campaigns && n.now >= c.until {
 			m.end(x)
 		}
-		return c.group.transient == nil || !c.group.transient.campaigns
+		return x == nil || !x.campaigns
 	})
 	m.waiting.drop(func(c *campaign) bool {
 		switch g := c.group; {

@@ -171,11 +171,10 @@ func (n *Node) Next() (time.Duration, bool) {
 
 // Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
-	n.open(g)
 	g.running = true
 	n.expectBeats(g)
 	if g.Rules.Vouch > 0 {
-		g.abilityOf().heard = n.now // it has until then to say its first word
+		n.abilityOf(g).heard = n.now // it has until then to say its first word
 	}
 	g.engine.Show(g.view())
 	n.give(g, &Input{Kind: Start}, purpose{})
@@ -268,9 +267,9 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 // not ended. If writes are paused, or about to be, that may have ended Lead, and it is no failure.
 func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
 	n.open(g)
-	if g.ability != nil {
-		g.ability.ending = 0
-		g.tidyAbility()
+	if a := g.ability(); a != nil {
+		a.ending = 0
+		n.tidyAbility(g)
 	}
 	if g.LeadReturned(term, early) && !g.pauses() {
 		n.edge.LeadFailed(g, term, err)
@@ -281,12 +280,12 @@ func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err err
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
 	n.open(g)
-	if g.ability != nil {
-		g.ability.pausing = 0
-		g.tidyAbility()
+	if a := g.ability(); a != nil {
+		a.pausing = 0
+		n.tidyAbility(g)
 	}
 	if g.PauseEnded(number, err == nil) && err != nil {
-		g.transient.attempt.cause = err.Error() // a handover that waits for a pause has its attempt
+		g.transient().attempt.cause = err.Error() // a handover that waits for a pause has its attempt
 	}
 	n.done(g)
 }
@@ -311,7 +310,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 // drain gives the machine the inputs that had to wait.
 func (n *Node) drain(g *Group) {
 	for all, _ := g.Queued(); all > 0 && g.busy() == nil; all, _ = g.Queued() {
-		g.transient.next(n.step)
+		g.transient().next(n.step)
 		n.begin(g)
 	}
 }
@@ -368,7 +367,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	}
 	switch need {
 	case NeedLedger:
-		g.transient.waits = n.now
+		g.transient().waits = n.now
 		g.engine.AskLedger(p.Output.LedgerTerm)
 	case NeedSave:
 		n.saves.waiting = append(n.saves.waiting, g)
@@ -380,7 +379,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 			then()
 		}
 	case NeedNothing:
-		if g.transient != nil && g.transient.busy != nil {
+		if g.busy() != nil {
 			n.release(g)
 		}
 		if g.leaving && g.Role != memberstate.Leader {

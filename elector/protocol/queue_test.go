@@ -51,7 +51,7 @@ func TestOnlyMessagesAreCountedAsMessages(t *testing.T) {
 
 func TestAnInputThatIsTakenOutIsForgotten(t *testing.T) {
 	x := new(transient)
-	g := &Group{desk: &desk{transient: x}}
+	g := &Group{desk: &desk{rare: &rare{transient: x}}}
 	for round := range uint32(3) {
 		x.add(&waiting{Input{Kind: Receive, Message: Message{Body: rpc.Body{Round: round + 1}}}, purpose{from: "n1"}})
 	}

@@ -160,13 +160,13 @@ func (n *Node) Do(r *Request) {
 // figures measures a group.
 func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
-		s := g.Peek()
+		s, a := g.Peek(), g.ability()
 		f = Figures{
 			Ledger: s.LedgerEnd(), Lease: s.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
-			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.desk != nil && g.ability != nil && g.ability.ordered,
+			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: a != nil && a.ordered,
 		}
 		if s.Inability() != Able {
-			f.Unable = n.now - g.ability.since
+			f.Unable = n.now - a.since
 		}
 	}
 	return f

@@ -32,11 +32,11 @@ type cohort struct {
 // mayRest says whether a leader whose alarm rings may rest instead of beating.
 func (n *Node) mayRest(g *Group) bool {
 	o := g.offers()
-	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient != nil || !g.idle(g.Rules, n.now) {
+	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.idle(g.Rules, n.now) {
 		return false
 	}
 	n.countPresent(g)
-	for seat := range (g.Rules.All.Without(g.Rules.Self) &^ o.taken).Seats() {
+	for seat := range (g.everyoneElse() &^ o.taken).Seats() {
 		if n.needsHeartbeats(g, seat) {
 			return false
 		}

@@ -1,0 +1,94 @@
+// Packing: a node keeps a group that leaves its beats to nodes in little room.
+//
+// A quiet group to which nothing has happened for a heartbeat is packed: what counts of it goes into a few fields, and
+// its desk is free for others. Whatever happens to the group opens it first, so all rules of the protocol find a group
+// as they know it. Only what has to be known of very many groups at a time is read from packed ones: State and Peek,
+// when a bond ends if it is not renewed, and the lease of a leader.
+//
+// Nothing may be lost by that. So a group stays open if a session made from the fields would differ from its own,
+// apart from what settled drops because it does not count. And it stays open while anything is under way for which
+// there is no field at all: a step that waits, an order, an alarm, an obstacle to leading.
+
+package protocol
+
+import "github.com/hustings/hustings/memberstate"
+
+// quiet says whether a group leaves its beats to nodes.
+func (g *Group) quiet() bool { return g.Rests() || g.Bonded() }
+
+// open gives a packed group its desk back. Something is about to happen to it.
+func (n *Node) open(g *Group) {
+	if g.desk == nil {
+		n.unpack(g)
+		n.toPack(g)
+	}
+	g.notes |= used
+}
+
+func (n *Node) unpack(g *Group) {
+	p := g.packed
+	g.desk = take(&n.spare.desks)
+	p.unpack(g, g.desk)
+	*p, g.packed = packed{}, nil
+	give(&n.spare.packed, p)
+}
+
+// toPack has a quiet group packed when nothing has happened to it for a while.
+func (n *Node) toPack(g *Group) {
+	if !g.notes.has(toPack) {
+		g.notes.set(toPack, true)
+		n.quiet = append(n.quiet, g)
+	}
+	if n.packs == 0 {
+		n.packs = n.now + g.Rules.Timing.Heartbeat
+	}
+}
+
+// pack packs the groups to which nothing has happened since it was called last.
+func (n *Node) pack() {
+	if n.packs == 0 || n.now < n.packs {
+		return
+	}
+	kept := n.quiet[:0]
+	for _, g := range n.quiet {
+		switch {
+		case g.desk == nil || !g.running || !g.quiet(): // it may have ended, and begun anew
+			g.notes.set(toPack, false)
+		case g.notes.has(used):
+			g.notes.set(used, false)
+			kept = append(kept, g)
+		default:
+			g.notes.set(toPack, false)
+			n.packOne(g)
+		}
+	}
+	clear(n.quiet[len(kept):])
+	if n.quiet, n.packs = kept, 0; len(kept) == 0 {
+		n.quiet = emptied(kept)
+	} else {
+		n.packs = n.now + kept[0].Rules.Timing.Heartbeat
+	}
+}
+
+// packOne packs a quiet group, unless something of it counts for which there is no room.
+func (n *Node) packOne(g *Group) {
+	d := g.desk
+	if d.rare != nil || g.notes.has(toLook) || d.look != 0 || g.alarm != d.Machine.alarm {
+		return
+	}
+	if o := g.offers(); o != nil && o.made != g.everyoneElse() {
+		return
+	}
+	s, duties := g.settled()
+	p := pack(&s, &duties)
+	if again, anew := p.session(g); s != again || duties != anew {
+		return
+	}
+	if s.Role != memberstate.Leader {
+		p.until = d.due
+	}
+	g.packed = take(&n.spare.packed)
+	*g.packed = p
+	*d, g.desk = desk{}, nil
+	give(&n.spare.desks, d)
+}
