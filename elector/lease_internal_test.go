@@ -130,7 +130,7 @@ func TestALeaseIsNotReturnedAfterItsEndByALateTimer(t *testing.T) {
 func TestALeaseIsReturnedWithItsOwnTerm(t *testing.T) {
 	h, el := leasing(t, nil)
 	h.clock = func() time.Time {
-		el.view.Set(numberedView{View: protocol.View{Term: 4}})
+		el.view.Store(&numberedView{View: protocol.View{Term: 4}})
 		return h.epoch
 	}
 	el.ensureExtras().lease.Store(office.NewLease(3, time.Second))
