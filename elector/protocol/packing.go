@@ -16,21 +16,26 @@ import "github.com/hustings/hustings/memberstate"
 // quiet says whether a group leaves its beats to nodes.
 func (g *Group) quiet() bool { return g.Rests() || g.Bonded() }
 
-// open gives a packed group its desk back. Something is about to happen to it.
+// open has a group have a desk, because something is about to happen to it. One that could not be restored has an
+// empty one, and takes no part.
 func (n *Node) open(g *Group) {
 	if g.desk == nil {
+		g.desk = take(&n.spare.desks)
 		n.unpack(g)
-		n.toPack(g)
 	}
-	g.notes |= used
+	g.notes.set(used, true)
 }
 
+// unpack lays out what was packed of a group.
 func (n *Node) unpack(g *Group) {
 	p := g.packed
-	g.desk = take(&n.spare.desks)
+	if p == nil {
+		return
+	}
 	p.unpack(g, g.desk)
 	*p, g.packed = packed{}, nil
 	give(&n.spare.packed, p)
+	n.toPack(g)
 }
 
 // toPack has a quiet group packed when nothing has happened to it for a while.
