@@ -86,7 +86,7 @@ func (l *locking) Serve(rpc.Handler) (func(), error) {
 // What uses the lock more than once is begun without it, and finds it held when it goes on.
 func TestWhatIsSharedIsUsedUnderTheLockAgain(t *testing.T) {
 	for name, use := range map[string]func(h *Host, el *Elector, l *locking){
-		"a start that fails":  func(_ *Host, el *Elector, _ *locking) { assert.ErrorIs(t, el.Start(), assert.AnError) },
+		"a start that fails": func(_ *Host, el *Elector, _ *locking) { assert.ErrorIs(t, el.Start(), assert.AnError) },
 		"the start of a loop": func(h *Host, el *Elector, _ *locking) {
 			restoreEmpty(t, el)
 			assert.NoError(t, h.enter([]*Elector{el}, nil))
