@@ -135,6 +135,7 @@ func (n *Node) follow(g *Group, p *peer) {
 	if g.place == 0 {
 		n.alarms.remove(g)
 		p.followers.add(g)
+		g.settle(g.Rules)
 		n.toPack(g)
 	}
 }
@@ -197,8 +198,9 @@ func (n *Node) present(g *Group, from memberstate.Seat) {
 	if g.Rests() && !g.cohort.seats.Has(from) {
 		n.wake(g)
 	}
-	o := g.offers()
-	o.present = o.present.With(from)
+	if o := g.offers(); !g.Rests() {
+		o.present = o.present.With(from)
+	}
 }
 
 // ended takes in the end of a bond that the other node tells.

@@ -19,27 +19,15 @@ func (n *Node) SilentAt(g *Group) time.Duration {
 	return g.due
 }
 
-// Settled is the session of a group that leaves its beats to nodes, without what does not count, and when the alarm of
-// a follower is due if its bond ends. It is the same whether the group is packed or not. It is false for other groups.
-func (g *Group) Settled() (s Session, due time.Duration, quiet bool) {
-	if quiet = g.quiet(); !quiet {
-		return Session{}, 0, false
+// Quiet says whether a group leaves its beats to nodes, and if it follows when its alarm is due if its bond ends.
+func (g *Group) Quiet() (due time.Duration, quiet bool) {
+	switch {
+	case g.Bonded() && g.desk == nil:
+		return g.packed.until, true
+	case g.Bonded():
+		return g.due, true
 	}
-	var d Duties
-	if g.desk != nil {
-		s, d = g.settled()
-		due = g.due
-	} else {
-		s, d = g.packed.session(g)
-		due = g.packed.until
-	}
-	if s.Role == memberstate.Leader {
-		due = 0
-	}
-	if d != (Duties{}) {
-		s.duties = &d
-	}
-	return s, due, true
+	return 0, g.Rests()
 }
 
 // Answered is when the newest beat was sent that a node has answered; 0: none in this session.

@@ -41,71 +41,11 @@ const (
 	hasLead // the engine's Lead runs
 )
 
-// settled returns the group's session and its duties without what does not count, as long as the group is quiet or
-// goes on from that. The bonds of an office are not among the duties.
-func (g *Group) settled() (s Session, d Duties) {
-	s = g.Session
-	if s.duties != nil {
-		d = *s.duties
-	}
-	s.duties, d.offers = nil, nil
-	m := &s.Machine
-	if m.round.phase == idle {
-		m.round = round{instantRevotes: m.round.instantRevotes}
-	}
-	if m.known <= m.Term {
-		m.known = 0
-	}
-	if m.handover.Phase == NoHandover {
-		m.handover = Handover{}
-	}
-	m.hurried, m.notReady = 0, 0
-	if m.Role != memberstate.Leader {
-		m.office = office{beat: m.office.beat, declined: m.offersDeclined()}
-		return s, d
-	}
-	m.office = m.office.settled(g.Rules, g.cohort.seats)
-	d.sent = SentTimes{}
-	if d.pause.running == 0 && !d.pause.asked {
-		d.pause = pause{}
-	}
-	return s, d
-}
-
-// settled is the office of a leader that rests on these followers.
-func (o *office) settled(r *Rules, seats memberstate.Set) office {
-	rests := restingOffice(r, o.beat, seats, o.declined)
-	if r.Preferred == 0 {
-		rests.declined = 0 // it offers nothing
-	} else if int32(o.beat-o.nextOffer) < 0 {
-		rests.nextOffer = o.nextOffer
-	}
-	if o.beat-o.challenge < uint32(r.Timing.Leak) {
-		rests.challenge = o.challenge
-	}
-	rests.leaseVoid = o.leaseVoid
-	return rests
-}
-
-// restingOffice is the office of a leader that rests. All on whom it rests have answered its newest heartbeat.
-func restingOffice(r *Rules, beat uint32, seats memberstate.Set, declined uint8) office {
-	self := memberstate.SetOf(r.Self)
-	all := seats&r.Voters | self
-	o := office{
-		beat: beat, heardBeat: beat, challenge: beat - uint32(r.Timing.Leak), nextOffer: beat, declined: declined, sticky: self,
-	}
-	o.acks[beat%recentBeats] = all
-	if r.Lease > 0 {
-		o.sticky, o.leaseBeat = all, beat
-	}
-	return o
-}
-
-// pack returns what is packed of a settled session and its duties.
-func pack(s *Session, d *Duties) (p packed) {
+// pack returns what is packed of a session.
+func pack(s *Session) (p packed) {
 	m := &s.Machine
 	p = packed{
-		term: m.Term, promise: m.Promise, ledger: s.ledger, until: d.lease.until,
+		term: m.Term, promise: m.Promise, ledger: s.ledger,
 		beat: m.office.beat, ballot: m.ballot, trip: m.roundTrip, expected: m.expected,
 		role: m.Role, vote: m.Vote, leader: m.Leader, last: s.last, departure: s.departure,
 		revotes: m.round.instantRevotes, declined: m.office.declined,
@@ -115,7 +55,10 @@ func pack(s *Session, d *Duties) (p packed) {
 	p.is.set(isFromHint, m.fromHint)
 	p.is.set(isRestartHold, m.restartHold)
 	p.is.set(isServing, m.serving)
-	p.is.set(hasLead, d.lead.running)
+	if d := s.duties; d != nil {
+		p.until = d.lease.until
+		p.is.set(hasLead, d.lead.running)
+	}
 	return p
 }
 
@@ -127,8 +70,8 @@ func (p *packed) state() memberstate.State {
 	}
 }
 
-// session is that of a packed group, with its duties apart.
-func (p *packed) session(g *Group) (s Session, d Duties) {
+// session is that of a packed group. A leader has its duties and its bonds in room.
+func (p *packed) session(g *Group, room *Duties, bonds *officeBonds) (s Session) {
 	m := &s.Machine
 	m.State = p.state()
 	m.office = office{beat: p.beat, declined: p.declined}
@@ -138,26 +81,47 @@ func (p *packed) session(g *Group) (s Session, d Duties) {
 	m.restartHold, m.serving = p.is.has(isRestartHold), p.is.has(isServing)
 	s.ledger, s.last, s.departure = p.ledger, p.last, p.departure
 	if p.role == memberstate.Leader {
-		m.office = restingOffice(g.Rules, p.beat, g.cohort.seats, p.declined)
-		d.lead = lead{term: p.term, running: p.is.has(hasLead)}
+		m.office.challenge, m.office.nextOffer = p.beat-uint32(g.Rules.Timing.Leak), p.beat
+		m.office = m.office.resting(g.Rules)
+		*bonds = officeBonds{term: p.term, made: g.everyoneElse()}
+		*room = Duties{lead: lead{term: p.term, running: p.is.has(hasLead)}, offers: bonds}
 		if g.Rules.Lease > 0 {
-			d.lease.until = p.until
+			room.lease.until = p.until
+		}
+		s.duties = room
+	}
+	return s
+}
+
+// isPackedOf says whether a session made from p is the group's.
+func (p *packed) isPackedOf(g *Group) bool {
+	var room Duties
+	var bonds officeBonds
+	again, s := p.session(g, &room, &bonds), g.Session
+	if (s.duties == nil) != (again.duties == nil) {
+		return false
+	}
+	if s.duties != nil {
+		d := *s.duties
+		if d.offers == nil || *d.offers != bonds {
+			return false
+		}
+		d.offers, room.offers = nil, nil
+		if d != room {
+			return false
 		}
 	}
-	return s, d
+	s.duties, again.duties = nil, nil
+	return s == again
 }
 
 // unpack lays out what counts of a group on a desk.
 func (p *packed) unpack(g *Group, on *desk) {
-	s, d := p.session(g)
-	on.Session = s
 	if p.role != memberstate.Leader {
-		on.due = p.until
+		on.Session, on.due = p.session(g, nil, nil), p.until
 		return
 	}
-	on.duties = new(Duties)
-	*on.duties = d
-	on.duties.offers = &officeBonds{term: p.term, made: g.everyoneElse(), taken: g.cohort.seats}
+	on.Session = p.session(g, new(Duties), new(officeBonds))
 }
 
 // everyoneElse is all members but this one.
@@ -182,9 +146,5 @@ func (g *Group) Peek() Session {
 	case g.packed == nil:
 		return Session{}
 	}
-	s, d := g.packed.session(g)
-	if g.packed.role == memberstate.Leader {
-		s.duties = &d
-	}
-	return s
+	return g.packed.session(g, new(Duties), new(officeBonds))
 }

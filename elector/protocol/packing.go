@@ -5,9 +5,9 @@
 // as they know it. Only what has to be known of very many groups at a time is read from packed ones: State and Peek,
 // when a bond ends if it is not renewed, and the lease of a leader.
 //
-// Nothing may be lost by that. So a group stays open if a session made from the fields would differ from its own,
-// apart from what settled drops because it does not count. And it stays open while anything is under way for which
-// there is no field at all: a step that waits, an order, an alarm, an obstacle to leading.
+// Nothing is lost by that. A group stays open if a session made from the fields would differ from its own. So it stays
+// open while anything is under way for which there is no field: a step that waits, an order, an alarm, an obstacle to
+// leading. What does not count any more it has dropped when it became quiet: see settle.
 
 package protocol
 
@@ -81,15 +81,11 @@ func (n *Node) packOne(g *Group) {
 	if d.rare != nil || g.notes.has(toLook) || d.look != 0 || g.alarm != d.Machine.alarm {
 		return
 	}
-	if o := g.offers(); o != nil && o.made != g.everyoneElse() {
+	p := pack(&d.Session)
+	if !p.isPackedOf(g) {
 		return
 	}
-	s, duties := g.settled()
-	p := pack(&s, &duties)
-	if again, anew := p.session(g); s != again || duties != anew {
-		return
-	}
-	if s.Role != memberstate.Leader {
+	if p.role != memberstate.Leader {
 		p.until = d.due
 	}
 	g.packed = take(&n.spare.packed)

@@ -109,6 +109,7 @@ func (n *Node) rest(g *Group) {
 	}
 	g.cohort = n.beats.rest[i]
 	g.cohort.groups.add(g)
+	g.settle(g.Rules)
 	n.toPack(g)
 	n.prolong(g)
 }
@@ -184,7 +185,7 @@ func (n *Node) wake(g *Group) {
 	g.cohort, o.taken = nil, c.seats
 	o.expectAll(g)
 	n.beats.awake.add(g)
-	g.goOnBeating(r, answered, confirmed, missed)
+	g.goOnBeating(r, c.seats, answered, confirmed, missed)
 	n.alarms.set(g, due)
 }
 

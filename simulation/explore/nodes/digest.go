@@ -158,10 +158,8 @@ func (d *digester) fields(v reflect.Value) {
 
 // open writes the session of a group, and what else a group has besides its row.
 func (d *digester) open(g *protocol.Group, row reflect.Value) {
-	s, due, quiet := g.Settled()
-	if !quiet {
-		s = g.Peek()
-	}
+	s := g.Peek()
+	due, quiet := g.Quiet()
 	d.group, d.session, d.copies = g, &s, append(d.copies, &s)
 	d.value(reflect.ValueOf(&s).Elem())
 	desk := row.FieldByName("desk")
