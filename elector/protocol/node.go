@@ -105,8 +105,9 @@ type Node struct {
 	fx     effects
 	spare  spare
 
-	quiet []*Group      // groups that leave their beats to nodes, and are not packed yet
-	packs time.Duration // when they are; 0: there are none
+	quiet     []*Group      // groups that leave their beats to nodes, and are not packed yet
+	packs     time.Duration // when they are; 0: there are none
+	keepsOpen bool          // no groups are packed
 }
 
 // NewNode is a node without groups.

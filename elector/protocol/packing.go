@@ -38,8 +38,14 @@ func (n *Node) unpack(g *Group) {
 	n.toPack(g)
 }
 
+// KeepOpen has the node pack no groups. It does the same as one that does, and takes more memory.
+func (n *Node) KeepOpen() { n.keepsOpen = true }
+
 // toPack has a quiet group packed when nothing has happened to it for a while.
 func (n *Node) toPack(g *Group) {
+	if n.keepsOpen {
+		return
+	}
 	if !g.notes.has(toPack) {
 		g.notes.set(toPack, true)
 		n.quiet = append(n.quiet, g)

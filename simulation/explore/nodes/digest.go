@@ -31,7 +31,7 @@ var leftOut = map[string]bool{
 	"Electorate.peers": true,
 	// A group is written by what counts of it, whether it is packed or not, so it does not count when it will be packed:
 	// see session. What is noted of it is worked off before the turn ends, besides.
-	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Group.notes": true, "Node.quiet": true, "Node.packs": true,
+	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Group.notes": true, "Node.quiet": true, "Node.packs": true, "Node.keepsOpen": true,
 	// When to look at which group follows from the groups' alarms, except the order of groups whose alarms ring at the
 	// same time. These do not notice each other: one turn rings them all.
 	"Node.alarms": true,
