@@ -20,14 +20,14 @@ func (g *Group) quiet() bool { return g.Rests() || g.Bonded() }
 // empty one, and takes no part.
 func (n *Node) open(g *Group) {
 	if g.desk == nil {
-		g.desk = take(&n.spare.desks)
 		n.unpack(g)
 	}
-	g.notes.set(used, true)
+	g.notes |= used
 }
 
-// unpack lays out what was packed of a group.
+// unpack gives a group a desk, with what was packed of it.
 func (n *Node) unpack(g *Group) {
+	g.desk = take(&n.spare.desks)
 	p := g.packed
 	if p == nil {
 		return
