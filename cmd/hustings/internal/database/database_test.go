@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -62,6 +63,19 @@ func TestAWrongURLKeepsItsPassword(t *testing.T) {
 	}
 }
 
+// Candidates are woken by every database that can say when a lease is released.
+func TestDatabasesThatCanWakeUpDo(t *testing.T) {
+	for url, wakes := range map[string]bool{
+		"postgres://h/app": true, "etcd://h": true, "redis://h": true, "rediss://h": true, "mysql://h/app": false,
+		"sqlite:" + filepath.Join(t.TempDir(), "x.db"): false,
+	} {
+		db, err := database.Open(url, database.ForOperators)
+		require.NoError(t, err, url)
+		assert.Equal(t, wakes, db.Waker != nil, url)
+		assert.NoError(t, db.Close(), url)
+	}
+}
+
 // An operator's commands make no database file.
 func TestOperatorsMakeNoDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -77,4 +91,16 @@ func TestOperatorsMakeNoDatabase(t *testing.T) {
 	assert.NoFileExists(t, path)
 	assert.NoError(t, look(database.ForCandidates))
 	assert.NoError(t, look(database.ForOperators))
+}
+
+// A relative path means nothing in a folder that is gone.
+func TestAFolderThatIsGoneIsReported(t *testing.T) {
+	gone := t.TempDir()
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skip("this system keeps a folder that is in use:", err)
+	}
+	_, err := database.Open("sqlite:leases.db", database.ForCandidates)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "sqlite:leases.db: ")
 }

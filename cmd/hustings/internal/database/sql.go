@@ -5,6 +5,7 @@ package database
 import (
 	"database/sql"
 	"errors"
+	"net"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -40,8 +41,8 @@ func openMySQL(a address, use Use) (*Database, error) {
 	if _, given := config.Params["autocommit"]; given {
 		return nil, errors.New("the URL has the parameter \"autocommit\", which cannot be set: here every statement commits by itself")
 	}
-	config.Net, config.Addr, config.DBName = "tcp", a.hosts, a.path
-	if !strings.Contains(config.Addr, ":") {
+	config.Addr, config.DBName = a.hosts, a.path
+	if _, _, err := net.SplitHostPort(a.hosts); err != nil { // it names no port
 		config.Addr += ":3306"
 	}
 	config.User, config.Passwd = a.user, a.password

@@ -37,14 +37,19 @@ func newCgroup() cgroup {
 // ownCgroup returns the directory of this process's control group; empty if it is not found.
 func ownCgroup() string {
 	groups, _ := os.ReadFile("/proc/self/cgroup") // no group is found in a file that cannot be read
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	return cgroupDirectory(string(groups), string(mounts))
+}
+
+// cgroupDirectory finds the directory of a process's control group in what the kernel says about its groups and mounts.
+func cgroupDirectory(groups, mounts string) string {
 	path := ""
-	for line := range strings.Lines(string(groups)) {
+	for line := range strings.Lines(groups) {
 		if rest, ok := strings.CutPrefix(line, "0::"); ok {
 			path = strings.TrimSuffix(rest, "\n")
 		}
 	}
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
+	for line := range strings.Lines(mounts) {
 		of, what, _ := strings.Cut(line, " - ")
 		fields := strings.Fields(of)
 		if path == "" || !strings.HasPrefix(what, "cgroup2 ") || len(fields) < 5 {

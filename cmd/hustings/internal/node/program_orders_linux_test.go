@@ -11,7 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -270,4 +273,57 @@ func TestAnOfficeEndsItsProgram(t *testing.T) {
 	case <-time.After(long):
 		require.FailNow(t, "Lead does not return")
 	}
+}
+
+// A watchdog that cannot be started is an error, and leaves no open file behind.
+func TestAWatchdogThatCannotBeStartedIsReported(t *testing.T) {
+	tooLong := []string{"HUSTINGS_NOTHING=" + strings.Repeat("x", 1<<20)}
+	w, err := startWatchdogs(tooLong)
+	require.ErrorIs(t, err, syscall.E2BIG)
+	assert.Nil(t, w)
+}
+
+// A node that is not able to lead gives its program half the detection time to end before a handover.
+func TestAProgramHasHalfTheDetectionTimeToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := ordered(t)
+		n := &node{member: member{ability: &ability{said: true}}, detection: time.Second}
+		n.program = &program{running: w, ability: n.ability}
+		paused := make(chan error, 1)
+		go func() { paused <- n.pauseProgram(t.Context(), 3) }()
+		killed := func() bool { _, err := w.orders.Stat(); return err != nil }
+		time.Sleep(n.detection/2 - 1)
+		synctest.Wait()
+		assert.False(t, killed())
+		time.Sleep(1)
+		synctest.Wait()
+		assert.True(t, killed())
+		close(w.ended)
+		assert.NoError(t, <-paused)
+	})
+}
+
+// An office, a handover and an operator's order may meet at one program; the race detector tries its lock.
+func TestAProgramMayBeAskedByMany(t *testing.T) {
+	var p program
+	var all sync.WaitGroup
+	for _, ask := range []func(){
+		func() { assert.NoError(t, p.pause(t.Context(), 3)) },
+		func() { p.pausedIn(3) },
+		func() { p.note(time.Millisecond, true) },
+		func() { p.standsBack() },
+		func() { p.set(nil) },
+		func() { p.end(0) },
+		func() { p.kill() },
+	} {
+		for range 2 {
+			all.Go(func() {
+				for range 100 {
+					ask()
+				}
+			})
+		}
+	}
+	all.Wait()
+	assert.True(t, p.pausedIn(3))
 }

@@ -35,6 +35,8 @@ func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	assert.True(t, more)
 	_, more = e.wait(long)
 	assert.False(t, more)
+	_, more = e.wait(0)
+	assert.True(t, more, "the end is told once")
 	require.NoError(t, in.Close())
 
 	passed, below, err := os.Pipe()

@@ -48,7 +48,7 @@ func serveWeb(address string, m *member) (*web, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	pages := http.NewServeMux()
-	pages.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
+	pages.Handle("GET /metrics", metricsPage(registry))
 	pages.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	pages.HandleFunc("GET /readyz", m.readyPage)
 	pages.HandleFunc("GET /leader", m.leaderPage)
@@ -60,6 +60,10 @@ func serveWeb(address string, m *member) (*web, error) {
 		}
 	}()
 	return w, nil
+}
+
+func metricsPage(from prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(from, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
 
 func newServer(pages http.Handler) *http.Server {

@@ -4,11 +4,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -115,5 +117,30 @@ func TestConnectionsOfWebClientsAreBounded(t *testing.T) {
 			_ = c.Close()
 		}
 		synctest.Wait()
+	})
+}
+
+// Metrics are collected for a few clients at a time. The others are told to come again.
+func TestRequestsForMetricsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		collected := make(chan struct{})
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 { <-collected; return 1 }))
+		page := metricsPage(registry)
+		var answers [maxScrapes + 2]*httptest.ResponseRecorder
+		for i := range answers {
+			answers[i] = httptest.NewRecorder()
+			go page.ServeHTTP(answers[i], httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+			synctest.Wait()
+		}
+		close(collected)
+		synctest.Wait()
+		for i, answer := range answers {
+			want := http.StatusOK
+			if i >= maxScrapes {
+				want = http.StatusServiceUnavailable
+			}
+			assert.Equal(t, want, answer.Code, i)
+		}
 	})
 }

@@ -132,7 +132,7 @@ func (r *run) settle(ctx context.Context) error {
 
 // idle measures groups in which nothing happens.
 func (r *run) idle(ctx context.Context) error {
-	idle := &Idle{Bytes: max(memory()-r.before, 0) / float64(r.Groups*r.Nodes)}
+	idle := &Idle{Bytes: r.bytes(r.before, memory())}
 	began, used := time.Now(), r.CPU()
 	messages, beats := r.cluster.sent()
 	var err error
@@ -146,6 +146,11 @@ func (r *run) idle(ctx context.Context) error {
 	idle.Messages, idle.Beats = float64(messagesNow-messages)/passed, float64(beatsNow-beats)/passed
 	r.report.Idle = idle
 	return err
+}
+
+// bytes is what a group takes at one node.
+func (o *Options) bytes(before, now float64) float64 {
+	return max(now-before, 0) / float64(o.Groups*o.Nodes)
 }
 
 // kill has the node die that leads the most groups, and waits until all have leaders again.

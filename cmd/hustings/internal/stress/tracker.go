@@ -84,16 +84,15 @@ func (t *tracker) dies(node int) {
 	for group := range t.lost {
 		t.lost[group] = int(t.leader(group)) == node+1
 	}
-	t.dead, t.led, t.all = node+1, 0, make(chan struct{})
+	t.dead, t.led, t.all = node+1, 0, nil
 	for group := range t.lost {
 		if t.leader(group) != 0 {
 			t.led++
 		}
 	}
 	t.died = time.Now()
-	if t.led == len(t.lost) {
-		close(t.all)
-		t.all = nil
+	if t.led < len(t.lost) {
+		t.all = make(chan struct{})
 	}
 }
 

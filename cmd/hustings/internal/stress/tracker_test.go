@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +64,31 @@ func TestAGroupIsLedWhenAllLivingNodesAgree(t *testing.T) {
 	})
 }
 
+// Nodes tell a tracker of their groups while it is asked; the race detector tries the locks.
+func TestATrackerIsToldWhileItIsAsked(t *testing.T) {
+	tr := newTracker(2, 3)
+	tell := told(tr, groupNames(2))
+	var all sync.WaitGroup
+	for node := range 3 {
+		all.Go(func() {
+			for i := range 100 {
+				tell(node, i%2, nodeNames(3)[i/2%3])
+			}
+		})
+	}
+	for _, ask := range []func(){
+		func() { tr.allLed() }, func() { tr.count() }, func() { tr.leads() }, func() { tr.after() }, func() { tr.dies(0) },
+	} {
+		all.Go(func() {
+			for range 100 {
+				ask()
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, 2, tr.count(), "all were told of the same leader last")
+}
+
 func TestTheBusiestNodeLeadsTheMostGroups(t *testing.T) {
 	tr := newTracker(3, 2)
 	tell := told(tr, groupNames(3))
@@ -71,6 +97,8 @@ func TestTheBusiestNodeLeadsTheMostGroups(t *testing.T) {
 		tell(1, group, leader)
 	}
 	assert.Equal(t, 1, tr.busiest())
+	tell(0, 0, "")
+	assert.Equal(t, 0, tr.busiest(), "the first of those that lead equally many")
 }
 
 // If nobody is bereaved, all groups are led at once.
@@ -89,7 +117,7 @@ func TestADeathThatCostsNoLeader(t *testing.T) {
 
 func TestADeathIsSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const groups = 200
+		const groups = 199 // of which 198 are at least 99 of 100, and 197 are not
 		tr := newTracker(groups, 4)
 		tell := told(tr, groupNames(groups))
 		for group := range groups {
@@ -108,13 +136,14 @@ func TestADeathIsSummedUp(t *testing.T) {
 				tell(node, group, leader)
 			}
 		}
-		in := func(seconds float64) Took { return Took{seconds, 10 * seconds} }
-		d := newDeath(tr, 1, 100*time.Millisecond, time.Second)
-		assert.InDelta(t, 0.1005, d.Mean.Seconds, 1e-9)
+		detection := 100 * time.Millisecond
+		in := func(seconds float64) Took { return Took{seconds, seconds / detection.Seconds()} }
+		d := newDeath(tr, 1, detection, time.Second)
+		assert.InDelta(t, 0.1, d.Mean.Seconds, 1e-9)
 		assert.Equal(t, in(0.198), d.P99)
-		assert.Equal(t, in(0.2), d.Last)
-		assert.Equal(t, map[string]int{"n0": 150, "n2": 50, "n3": 0}, d.Leads)
-		assert.InDelta(t, 150*3/200.0, d.Uneven, 1e-9)
+		assert.Equal(t, in(0.199), d.Last)
+		assert.Equal(t, map[string]int{"n0": 150, "n2": 49, "n3": 0}, d.Leads)
+		assert.InDelta(t, 150*3/199.0, d.Uneven, 1e-9)
 		assert.Equal(t, "n1", d.Node)
 		assert.InDelta(t, 1, d.CPU, 1e-9)
 	})

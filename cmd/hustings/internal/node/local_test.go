@@ -1,0 +1,41 @@
+package node
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A local node has all settings but those of its own that the caller cannot give to several nodes.
+func TestALocalNodeHasAllSettingsOfTheGroup(t *testing.T) {
+	var config Config
+	all := reflect.ValueOf(&config).Elem()
+	for i := range all.NumField() {
+		switch field := all.Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString("given")
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Int64:
+			field.SetInt(1)
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		default:
+			t.Fatalf("%s is of an unknown kind", all.Type().Field(i).Name)
+		}
+	}
+	local := reflect.ValueOf(config.at(Member{ID: "n1"}, []Member{{ID: "n0"}, {ID: "n1"}}, "data"))
+	var without []string
+	for i := range local.NumField() {
+		if local.Field(i).IsZero() {
+			without = append(without, local.Type().Field(i).Name)
+		}
+	}
+	assert.Equal(t, []string{"File", "Listen", "NewIfMissing", "TLS", "TrustNetwork", "HTTP", "Lease", "Name", "TTL", "Strict"}, without)
+	assert.Equal(t, "n1", local.FieldByName("Node").String())
+	assert.Equal(t, "data", local.FieldByName("Data").String())
+	assert.Equal(t, 2, local.FieldByName("Members").Len())
+}
