@@ -16,8 +16,8 @@ import (
 
 // Elector elects the leader of one group at one node.
 type Elector struct {
-	group     protocol.Group            // owned by the loop once it has started
-	view      level.Level[numberedView] // changed by the loop
+	group     protocol.Group               // owned by the loop once it has started
+	view      atomic.Pointer[numberedView] // changed by the loop
 	ledgerEnd func(term memberstate.Term) memberstate.Position
 	extras    atomic.Pointer[extras] // nil until needed
 }
@@ -32,6 +32,7 @@ type extras struct {
 	heardAt    atomic.Int64                   // when the loop was last notified of an append of the leader it follows
 	heardTerm  atomic.Uint64                  // the largest term in which Heard has allowed an append
 	rules      atomic.Pointer[protocol.Rules] // nil: the electorate's
+	replaced   atomic.Pointer[chan struct{}]  // closed when the view is replaced; nil while nobody waits for that
 	completion *completion                    // nil until someone asks for it; guarded by the host's mu
 }
 

@@ -46,7 +46,7 @@ func (e *engine) Hold(until time.Duration) {
 			l.End()
 		}
 	case l == nil:
-		l = office.NewLease(e.group.Term, until)
+		l = office.NewLease(e.group.State().Term, until)
 		x.lease.Store(l)
 		l.Watch(e.Host().elapsed, func() { e.lapse(l) })
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,10 @@ import (
 )
 
 // mostBytes bounds the memory of an idle group, without its name.
-const mostBytes = 500
+const mostBytes = 490
+
+// mostQuietBytes bounds that of a group that leaves its beats to nodes.
+const mostQuietBytes = 256
 
 // replyCounter is the transport of a node whose groups all follow n1. It counts their answers.
 type replyCounter struct {
@@ -131,6 +135,70 @@ func TestAnIdleGroupCostsFewBytes(t *testing.T) {
 		runtime.KeepAlive(c)
 		runtime.KeepAlive(all)
 	})
+}
+
+// A quiet group leaves its beats to nodes, and its host keeps only what counts of it. A third of them are led here.
+// They join in small lots, because the network between the hosts keeps the room of its largest burst.
+func TestAQuietGroupCostsFewerBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := names(15_000)
+		network, stores, hosts := rpc.NewNetwork(1), [3]memberstate.MemStore{}, [3]*elector.Host{}
+		network.SetAll(rpc.Link{Delay: time.Millisecond})
+		for i := range hosts {
+			self := fmt.Sprint("n", i)
+			hosts[i] = elector.MustHost(t, elector.HostConfig{Self: self, Store: &stores[i], Transport: network.Join(self)})
+		}
+		for lot := range slices.Chunk(all, 500) {
+			for _, h := range hosts {
+				joinAndStart(t, h, lot)
+			}
+			<-time.After(time.Second)
+		}
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		led := ledBy(hosts[:])
+		for _, count := range led {
+			assert.InDelta(t, len(all)/len(hosts), count, float64(len(all))/20)
+		}
+		with := bytesInUse()
+		for i, h := range hosts {
+			require.NoError(t, h.Close(endedContext()))
+			hosts[i] = nil
+		}
+		each := (with - bytesInUse()) / float64(len(all)*3)
+		t.Logf("%.0f bytes a group, of %v led", each, led)
+		assert.LessOrEqual(t, each, float64(mostQuietBytes))
+		assert.GreaterOrEqual(t, each, float64(unsafe.Sizeof(elector.Elector{})), "the measurement is wrong")
+		runtime.KeepAlive(&stores)
+		runtime.KeepAlive(network)
+		runtime.KeepAlive(all)
+	})
+}
+
+func joinAndStart(tb testing.TB, h *elector.Host, names []string) {
+	tb.Helper()
+	_, err := h.JoinAll(func(yield func(elector.GroupConfig) bool) {
+		for _, name := range names {
+			if !yield(elector.GroupOf(name, "n0", "n1", "n2")) {
+				return
+			}
+		}
+	})
+	require.NoError(tb, err)
+	require.NoError(tb, h.StartAll())
+}
+
+// ledBy is how many groups each host leads.
+func ledBy(hosts []*elector.Host) []int {
+	led := make([]int, len(hosts))
+	for i, h := range hosts {
+		for _, e := range h.Electors() {
+			if e.Status().Role == memberstate.Leader {
+				led[i]++
+			}
+		}
+	}
+	return led
 }
 
 func TestAHeartbeatAllocatesNothing(t *testing.T) {

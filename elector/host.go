@@ -76,7 +76,7 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 		h.unshare(shared)
 		return nil, err
 	}
-	e.view.Set(numberedView{})
+	e.view.Store(new(numberedView))
 	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases || config.Vouch > 0 {
 		x := e.ensureExtras()
 		x.lead, x.pause, x.healthy, x.handlers = config.Lead, config.Pause, config.Healthy, config.Handlers

@@ -47,7 +47,7 @@ func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
 	for _, givenBack := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			host, el := leasing(t, nil)
-			e, o := (*engine)(el), office.Open(el.group.Term)
+			e, o := (*engine)(el), office.Open(el.group.State().Term)
 			el.ensureExtras().office.Store(o)
 			defer o.Close()
 			e.Hold(host.elapsed() + time.Second)
@@ -130,7 +130,7 @@ func TestALeaseIsNotReturnedAfterItsEndByALateTimer(t *testing.T) {
 func TestALeaseIsReturnedWithItsOwnTerm(t *testing.T) {
 	h, el := leasing(t, nil)
 	h.clock = func() time.Time {
-		el.view.Set(numberedView{View: protocol.View{Term: 4}})
+		el.view.Store(&numberedView{View: protocol.View{Term: 4}})
 		return h.epoch
 	}
 	el.ensureExtras().lease.Store(office.NewLease(3, time.Second))

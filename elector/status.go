@@ -59,16 +59,10 @@ func (s Status) String() string {
 	return text
 }
 
-// numberedView is the member's latest view, with the number of the change.
-type numberedView struct {
-	protocol.View
-	revision uint64
-}
-
 // Show publishes a view.
 func (e *engine) Show(v protocol.View) {
 	h, before := e.Host(), e.view.Load()
-	e.view.Update(func(old numberedView) (numberedView, bool) { return numberedView{v, old.revision + 1}, true })
+	(*Elector)(e).show(v)
 	h.watchers.tell((*Elector)(e))
 	logs := !v.Stopped && v != before.View && h.log.Enabled(context.Background(), slog.LevelInfo)
 	if h.metrics.Changed == nil && !logs {
@@ -84,7 +78,7 @@ func (e *engine) Show(v protocol.View) {
 	}
 }
 
-func (e *Elector) status(s numberedView) Status {
+func (e *Elector) status(s *numberedView) Status {
 	members := e.group.Members
 	return Status{
 		Group: e.group.Name(), Self: e.Host().config.Self, Role: s.Role, Term: s.Term,
@@ -100,8 +94,9 @@ func (e *Elector) Status() Status { return e.status(e.view.Load()) }
 // ends or the member has stopped. A slow reader skips changes, but never the latest.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
-		for s := range e.view.Watch(ctx, func(s numberedView) bool { return s.Stopped }) {
-			if !yield(e.status(s)) {
+		for {
+			v := e.view.Load()
+			if ctx.Err() != nil || !yield(e.status(v)) || v.Stopped || !e.awaitOther(ctx, v) {
 				return
 			}
 		}

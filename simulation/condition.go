@@ -85,7 +85,7 @@ func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 
 // withdrew counts how an office ended.
 func (w *world) withdrew(n *member) {
-	if n.group.Term > n.engine.Leading && n.engine.Leading > 0 {
+	if n.group.State().Term > n.engine.Leading && n.engine.Leading > 0 {
 		w.met(LeaderDeposed)
 	} else {
 		w.met(LeaderSilenced)

@@ -143,11 +143,11 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 	for place, was := range before {
 		first, term := &w.nodes[core[0]].members[place], was.term
 		w.check.Counts[invariant.Converges]++
-		if !w.settledIn(core, place) || first.group.Term != term {
+		if !w.settledIn(core, place) || first.group.State().Term != term {
 			w.check.Violated(invariant.Converges, &first.Member, "the leader of term %d was lost although no fault struck: %s", term, w.describe(place))
 			return
 		}
-		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.Leading != term {
+		if leader := &w.nodes[first.group.State().Leader-1].members[place]; leader.engine.Leading != term {
 			w.check.Violated(invariant.Converges, &leader.Member, "it leads term %d, but its engine does not serve", term)
 		}
 	}
@@ -169,7 +169,7 @@ func (w *world) preferredLeads(core []int) {
 		}
 		w.check.Counts[invariant.PreferredLeads]++
 		limit := w.now + int64(preferWithin*w.check.Detection())
-		for !w.check.Over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
+		for !w.check.Over && (!w.settledIn(core, place) || !wanted.Has(first.group.State().Leader)) {
 			if w.now >= limit {
 				w.check.Violated(invariant.PreferredLeads, &first.Member, "none of the preferred seats %b leads: %s", wanted, w.describe(place))
 				return
@@ -189,7 +189,7 @@ type reign struct {
 func (w *world) reigns(core []int) []reign {
 	all := make([]reign, len(w.groups))
 	for place := range all {
-		g := &w.nodes[core[0]].members[place].group
+		g := w.nodes[core[0]].members[place].group.State()
 		all[place] = reign{g.Leader, g.Term}
 	}
 	return all
@@ -261,7 +261,7 @@ func (w *world) hintsInVain(core []int) {
 			continue
 		}
 		w.check.Counts[invariant.HintsInVain]++
-		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
+		if now := w.nodes[core[0]].members[place].group.State().Term; !w.settledIn(core, place) || now != was.term {
 			w.check.Violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place].Member, "a false hint of a lost connection ended term %d: %s", was.term, w.describe(place))
 		}
 	}
@@ -288,7 +288,7 @@ func (w *world) changesQuietly(core []int) {
 			continue
 		}
 		w.check.Counts[invariant.ChangesQuietly]++
-		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
+		if now := w.nodes[core[0]].members[place].group.State().Term; !w.settledIn(core, place) || now != was.term {
 			w.check.Violated(invariant.ChangesQuietly, &w.nodes[was.leader-1].members[place].Member, "other intervals ended term %d: %s", was.term, w.describe(place))
 		}
 	}
@@ -323,12 +323,12 @@ func (w *world) unsettled(core []int) (place int) {
 }
 
 func (w *world) settledIn(core []int, place int) bool {
-	first := &w.nodes[core[0]].members[place].group
+	first := w.nodes[core[0]].members[place].group.State()
 	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].members[place].Leads() {
 		return false
 	}
 	follows := func(n *node) bool {
-		g := &n.members[place].group
+		g := n.members[place].group.State()
 		return n.Alive && g.Leader == first.Leader && g.Term == first.Term
 	}
 	for _, i := range core {

@@ -198,7 +198,7 @@ func (w *world) keepsLeaderThatCannotWork(core []int) {
 			continue
 		}
 		w.check.Counts[invariant.LeadsAllTheSame]++
-		if now := &w.nodes[core[0]].members[place]; !w.settledIn(core, place) || now.group.Term != was.term {
+		if now := &w.nodes[core[0]].members[place]; !w.settledIn(core, place) || now.group.State().Term != was.term {
 			w.check.Violated(invariant.LeadsAllTheSame, &now.Member, "the leader of term %d was replaced although no other member can work: %s", was.term, w.describe(place))
 			return
 		}

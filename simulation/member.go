@@ -94,14 +94,14 @@ func (m *member) join() {
 	w.check.Started(&m.Member)
 	record, known, end := m.stored()
 	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(record, known, end))
-	m.group.CountFrom(w.options.Counters)
 	w.tracer.starts(m)
 	if err != nil {
 		m.intake.Over(&m.group)
 		m.foundOut(err)
 		return
 	}
-	if hard := m.group.HardState; !known && hard != m.durable() {
+	m.group.CountFrom(w.options.Counters)
+	if hard := m.group.State().HardState; !known && hard != m.durable() {
 		m.disk.Replace(m.Place, hard) // as hosts save the record of a group that their store did not know
 	}
 	m.intake.Enter(&m.group, 0, nil)
@@ -144,7 +144,7 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
-	m.last, m.Input, m.Local = m.group.State, in.Kind, m.local()
+	m.last, m.Input, m.Local = m.group.State(), in.Kind, m.local()
 	if m.Early = in.Kind == protocol.Ring && m.local() < m.rings; m.Early {
 		m.Stale = m.group.Machine
 	}
@@ -204,7 +204,7 @@ func (m *member) Hold(until time.Duration) {
 		m.Lease = check.Lease{}
 		return
 	}
-	m.Lease = check.Lease{Term: m.group.Term, Until: m.clock.When(until)}
+	m.Lease = check.Lease{Term: m.group.State().Term, Until: m.clock.When(until)}
 	m.world.check.Leased(&m.Member, until, m.local())
 	m.world.about(max(m.Lease.Until, m.world.now)-m.world.now, leaseEnds, m, m.Incarnation)
 }
@@ -261,14 +261,20 @@ func (m *member) foundOut(err error) {
 // cover notes the state that the group is in now, if a search counts such states.
 func (m *member) cover() {
 	if w := m.world; w.coverage != nil {
-		w.coverage.Look(m.Place, m.Index, len(w.nodes), m.code(), m.group.Term)
+		w.coverage.Look(m.Place, m.Index, len(w.nodes), m.code(), m.group.State().Term)
 	}
+}
+
+// phase is how far a handover of the member has come.
+func (m *member) phase() protocol.HandoverPhase {
+	s := m.group.Peek()
+	return s.Handover().Phase
 }
 
 // code is what matters of a member for a state: its role, whether it runs, and whether it voted for
 // and follows itself, another member or nobody. Coverage adds the term.
 func (m *member) code() uint16 {
-	g := &m.group.Machine
+	g := m.group.State()
 	whom := func(s memberstate.Seat) uint16 {
 		switch s {
 		case memberstate.Nobody:

@@ -83,6 +83,9 @@ func (n *node) start() {
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
 	n.exchange()
+	if w.options.Open {
+		n.host.KeepOpen()
+	}
 	if most := w.options.Campaigns; most > 0 {
 		n.host.LimitCampaigns(most)
 		n.intake.LimitTurn(most)

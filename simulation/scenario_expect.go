@@ -101,7 +101,7 @@ func (w *words) expectTerm(place int) func(*world) (string, bool) {
 	return described(place, func(w *world) bool {
 		var term memberstate.Term
 		for i := range w.nodes {
-			term = max(term, w.nodes[i].members[place].group.Term)
+			term = max(term, w.nodes[i].members[place].group.State().Term)
 		}
 		return term == want
 	})
@@ -113,7 +113,7 @@ func (w *words) expectLeader(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return described(place, func(w *world) bool {
 		leader := w.leader(place)
-		return leader != nil && leader.Index == node && (term == 0 || leader.group.Term == term)
+		return leader != nil && leader.Index == node && (term == 0 || leader.group.State().Term == term)
 	})
 }
 
@@ -181,7 +181,7 @@ func (w *words) expectState(place int) func(*world) (string, bool) {
 			return false
 		}
 		n := &w.nodes[node]
-		g := &n.members[place].group
+		g := n.members[place].group.State()
 		if !up || !n.Alive {
 			return n.Alive == up
 		}

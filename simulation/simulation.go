@@ -49,6 +49,8 @@ type Options struct {
 	Judged bool
 	// Beats is whether nodes exchange beats, as a host does whose transport carries them.
 	Beats bool
+	// Open has nodes pack no groups, for a comparison with a run in which they do: see protocol.Node.KeepOpen.
+	Open bool
 	// Campaigns is how many campaigns a node has under way at a time, and how many requests it handles in a turn; 0: as
 	// many as suit real nodes.
 	Campaigns int
@@ -230,7 +232,7 @@ func (w *world) result() Result {
 func (w *world) describe(place int) string {
 	var parts []string
 	for i := range w.nodes {
-		g := &w.nodes[i].members[place].group
+		g := w.nodes[i].members[place].group.State()
 		text := fmt.Sprintf("n%d %v in term %d", i, g.Role, g.Term)
 		if !w.nodes[i].Alive {
 			text = fmt.Sprintf("n%d is down", i)

@@ -126,6 +126,18 @@ func TestTheWallClockHasNoEffect(t *testing.T) {
 	}
 }
 
+// A packed group does what it would do if it were not packed.
+func TestPackingChangesNothing(t *testing.T) {
+	for seed := range effort.Of[uint64](1000, 60) {
+		o := simulation.Options{
+			Seed: seed, Members: 3 + 2*int(seed%2), Groups: 1 + int(seed%5), Leases: seed%3 > 0, Beats: true, Duration: 20 * time.Second,
+		}
+		packs := run(t, o)
+		o.Open = true
+		assert.Equal(t, run(t, o).Digest, packs.Digest, "seed %d", seed)
+	}
+}
+
 func faultsOf(t *testing.T, list string) simulation.FaultSet {
 	t.Helper()
 	set, err := simulation.ParseFaults(list)

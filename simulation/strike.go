@@ -130,7 +130,7 @@ func drawLeaderOrNode(w *world, s *Strike) bool {
 func (w *world) leader(place int) *member {
 	var leader *member
 	for i := range w.nodes {
-		if m := &w.nodes[i].members[place]; m.Alive && m.Leads() && (leader == nil || m.group.Term > leader.group.Term) {
+		if m := &w.nodes[i].members[place]; m.Alive && m.Leads() && (leader == nil || m.group.State().Term > leader.group.State().Term) {
 			leader = m
 		}
 	}

@@ -181,7 +181,7 @@ func strayAppend(w *world, s *Strike) (struck bool) {
 
 func (m *member) hearsStray(how int64) bool {
 	w := m.world
-	term, leader := m.group.Term+1, m.Seat%memberstate.Seat(w.options.Members)+1 // another voter
+	term, leader := m.group.State().Term+1, m.Seat%memberstate.Seat(w.options.Members)+1 // another voter
 	switch how {
 	case 0:
 		term += memberstate.MaxTermStep
@@ -194,7 +194,7 @@ func (m *member) hearsStray(how int64) bool {
 	default:
 		leader = m.Seat
 	}
-	if term < m.group.Term || leader == m.Seat && how < 2 {
+	if term < m.group.State().Term || leader == m.Seat && how < 2 {
 		return false // there is no such term, or no other voter
 	}
 	id := "stranger"

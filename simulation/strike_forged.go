@@ -41,7 +41,7 @@ func drawForged(w *world, s *Strike) bool {
 			return false
 		}
 		s.Node = w.observer.Index
-	case leader != nil && leader.group.Handover().Phase == protocol.Probing && r.IntN(2) == 0:
+	case leader != nil && leader.phase() == protocol.Probing && r.IntN(2) == 0:
 		s.Node, s.Count = leader.Index, int64(rpc.TakeLeadershipResponse-1)*forgeries+s.Count%2
 	}
 	return true
@@ -78,9 +78,9 @@ func (m *member) hearsForged(how forgery, kind rpc.Kind) bool {
 // dangerous is the message of a kind that would matter most to the member if the right member had
 // sent it.
 func (m *member) dangerous(kind rpc.Kind) *rpc.Message {
-	g := &m.group
+	g := m.group.Peek()
 	mark, term := m.Ballot()
-	msg := &rpc.Message{Group: g.Name(), To: m.name(), Voters: m.electorate.Members.Digest(), Body: rpc.Body{Kind: kind, Term: g.Term, Asked: g.Term}}
+	msg := &rpc.Message{Group: m.group.Name(), To: m.name(), Voters: m.electorate.Members.Digest(), Body: rpc.Body{Kind: kind, Term: g.Term, Asked: g.Term}}
 	b := &msg.Body
 	switch kind {
 	case rpc.VoteRequest:
@@ -123,11 +123,11 @@ func (m *member) forge(how forgery, msg *rpc.Message) bool {
 	case byOtherVoters:
 		msg.Voters++
 	case bySecondLeader:
-		if msg.Term = m.group.Term; m.group.Leader == memberstate.Nobody {
+		if msg.Term = m.group.State().Term; m.group.State().Leader == memberstate.Nobody {
 			return false
 		}
 	}
-	for other := range w.voters.Without(m.Seat).Without(m.group.Leader).Seats() {
+	for other := range w.voters.Without(m.Seat).Without(m.group.State().Leader).Seats() {
 		msg.From = names[other-1]
 		return true
 	}
@@ -140,15 +140,16 @@ func (m *member) inVain(what string, tell func()) bool {
 	if !m.Alive || m.Paused || m.Shown.Stopped || m.group.Waits() {
 		return false
 	}
-	before, rested := m.group.Machine, m.group.Rests()
+	was, rested := m.group.Peek(), m.group.Rests()
+	before := was.Machine
 	m.host.At(m.local())
 	m.unheeded = true
 	tell()
 	m.unheeded = false
 	c := &m.world.check
 	c.Counts[invariant.LegalStep]++
-	if now := m.group.Machine; now != before && (!rested || now.State != before.State) { // to wake a leader that rests changes what it counts
-		c.Violated(invariant.LegalStep, &m.Member, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
+	if now := m.group.Peek(); now.Machine != before && (!rested || now.State != before.State) { // to wake a leader that rests changes what it counts
+		c.Violated(invariant.LegalStep, &m.Member, "%s changed it, from %+v to %+v", what, before, now.Machine)
 	}
 	m.endTurn()
 	return true

@@ -201,7 +201,7 @@ func crashAndTell(w *world, s *Strike) bool {
 }
 
 func drawFalseHint(w *world, s *Strike) bool {
-	leader := w.nodes[s.Node].members[s.Group].group.Leader
+	leader := w.nodes[s.Node].members[s.Group].group.State().Leader
 	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].Seat {
 		return false
 	}

@@ -96,12 +96,12 @@ func (w *world) keepsLeaderAndLease(heartbeats int) bool {
 	if leader == nil {
 		return false
 	}
-	term := leader.group.Term
+	term := leader.group.State().Term
 	for i := range heartbeats {
 		w.network.delay = delay + delay*time.Duration(i%2)/8
 		w.run(time.Duration(w.now) + leader.rules().Timing.Heartbeat)
 		leased := len(w.holders(0)) == 1
-		if !w.settled([]int{0, 1, 2}) || leader.group.Term != term || i > 0 && leased != (leader.rules().Lease > 0) {
+		if !w.settled([]int{0, 1, 2}) || leader.group.State().Term != term || i > 0 && leased != (leader.rules().Lease > 0) {
 			return false
 		}
 	}

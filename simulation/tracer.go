@@ -184,7 +184,7 @@ func (t *tracer) stepped(n *member, x *protocol.Step) {
 	if x.Output.Ended {
 		*what += fmt.Sprintf(" (its round: %v)", x.Output.Judged)
 	}
-	if phase := n.group.Handover().Phase; phase != protocol.NoHandover {
+	if phase := n.phase(); phase != protocol.NoHandover {
 		*what += fmt.Sprintf(" (its handover: %v)", phase)
 	}
 	if t.number[n.Index] != n.Alarm {
@@ -199,7 +199,7 @@ func (t *tracer) look(n *member) {
 	b := &t.open[n.Index]
 	t.keep(&b.down, !n.Alive && n.Incarnation > 0, trace.Band{Kind: trace.DownBand, Node: n.Index, What: "down"})
 	t.keep(&b.pause, n.Alive && n.Paused, trace.Band{Kind: trace.PauseBand, Node: n.Index, What: "paused"})
-	t.keep(&b.save, n.saves(), trace.Band{Kind: trace.SaveBand, Node: n.Index, What: "saves", Term: n.group.Term})
+	t.keep(&b.save, n.saves(), trace.Band{Kind: trace.SaveBand, Node: n.Index, What: "saves", Term: n.group.State().Term})
 	t.keep(&b.lease, n.Lease.Term != 0, trace.Band{Kind: trace.LeaseBand, Node: n.Index, What: "lease", Term: n.Lease.Term})
 	t.keep(&b.office, n.engine.Leading != 0, trace.Band{Kind: trace.OfficeBand, Node: n.Index, What: "leads", Term: n.engine.Leading})
 	if b.lease >= 0 {
@@ -222,7 +222,7 @@ func (t *tracer) keep(open *int, is bool, b trace.Band) {
 
 // state is the member's state now.
 func (m *member) state() trace.NodeState {
-	g := &m.group.Machine
+	g := m.group.Peek()
 	asking, accepts := "", 0
 	if asks, preVote, accepted := g.Asking(); asks {
 		asking, accepts = "vote", accepted.Len()

@@ -48,31 +48,33 @@ type ability struct {
 const maxHold = 128
 
 // abilityOf returns the group's ability, and makes it if there is none.
-func (g *Group) abilityOf() *ability {
-	if g.ability == nil {
-		g.ability = new(ability)
+func (n *Node) abilityOf(g *Group) *ability {
+	r := n.rareOf(g)
+	if r.ability == nil {
+		r.ability = new(ability)
 	}
-	return g.ability
+	return r.ability
 }
 
 // toLookAt has a group looked at when the turn ends, if there is anything to look at.
 func (n *Node) toLookAt(g *Group) {
-	if g.ability != nil || n.saves.saving != nil || n.stalled.asker != nil || g.Waits() {
+	if g.ability() != nil || n.saves.saving != nil || n.stalled.asker != nil || g.Waits() {
 		n.look(g)
 	}
 }
 
 // look has a group looked at when the turn ends, whatever there is.
 func (n *Node) look(g *Group) {
-	if !g.looked {
-		g.looked = true
+	if n.open(g); !g.notes.has(toLook) {
+		g.notes.set(toLook, true)
 		n.looks = append(n.looks, g)
 	}
 }
 
 func (n *Node) lookAtAll() {
 	for i, g := range n.looks {
-		n.looks[i], g.looked = nil, false
+		n.looks[i] = nil
+		g.notes.set(toLook, false)
 		n.lookAtAbility(g)
 	}
 	n.looks = emptied(n.looks)
@@ -85,21 +87,21 @@ func (n *Node) lookAtAbility(g *Group) {
 		return
 	}
 	if p := g.busy(); p != nil {
-		if n.now-g.transient.waits > g.Rules.Timing.Detection() {
+		if n.now-g.transient().waits > g.Rules.Timing.Detection() {
 			n.enter(g, p)
 			g.LosesOffice(&p.Step, &n.fx)
 			n.inside = false
 		}
 		return
 	}
-	if g.ability == nil && n.saves.saving == nil && n.stalled.asker == nil {
+	if g.ability() == nil && n.saves.saving == nil && n.stalled.asker == nil {
 		return
 	}
 	n.askEngine(g)
 	now := n.obstructed(g)
-	switch a := g.ability; {
+	switch a := g.ability(); {
 	case now != Able:
-		g.abilityOf().fails(g.Rules, n.now)
+		n.abilityOf(g).fails(g.Rules, n.now)
 	case a == nil:
 	case a.ordered:
 		a.recovers(n.now)
@@ -110,7 +112,7 @@ func (n *Node) lookAtAbility(g *Group) {
 	if now == g.Inability() {
 		return
 	}
-	if a := g.abilityOf(); now == Able {
+	if a := n.abilityOf(g); now == Able {
 		a.since = 0
 	} else if a.since == 0 {
 		a.since = max(n.now, 1)
@@ -121,7 +123,7 @@ func (n *Node) lookAtAbility(g *Group) {
 // askEngine takes the engine's word, and asks for another one about once a heartbeat: at each look that a heartbeat
 // causes, even if that one has travelled faster than the one before. Otherwise a word could be two heartbeats old.
 func (n *Node) askEngine(g *Group) {
-	a := g.ability
+	a := g.ability()
 	if a == nil || g.Rules.Vouch == 0 {
 		return
 	}
@@ -147,7 +149,8 @@ func (n *Node) askEngine(g *Group) {
 
 // Health tells a group what its engine answered to AskHealth: nil, or why it is not able to lead.
 func (n *Node) Health(g *Group, err error) {
-	a := g.abilityOf()
+	n.open(g)
+	a := n.abilityOf(g)
 	a.asking, a.unhealthy = false, err != nil
 	a.heard, a.forgiven = max(a.heard, a.asked), false // whatever it says, it does not hang
 	n.lookAtAbility(g)
@@ -156,14 +159,15 @@ func (n *Node) Health(g *Group, err error) {
 
 // Electable says whether a group's member is to lead whenever it is elected, or only if no other can.
 func (n *Node) Electable(g *Group, may bool) {
-	g.abilityOf().ordered = !may
+	n.open(g)
+	n.abilityOf(g).ordered = !may
 	n.lookAtAbility(g)
-	g.tidyAbility()
+	n.tidyAbility(g)
 }
 
 // obstructed is what keeps a group's member from leading at this moment, orders aside.
 func (n *Node) obstructed(g *Group) Inability {
-	r, a := g.Rules, g.ability
+	r, a := g.Rules, g.ability()
 	late := func(since time.Duration) bool { return since != 0 && n.now-since > r.Timing.Detection() }
 	switch {
 	case n.saves.saving != nil && late(n.saves.began):
@@ -207,8 +211,9 @@ func (a *ability) recovers(now time.Duration) bool {
 }
 
 // tidyAbility drops what nothing needs to be remembered of.
-func (g *Group) tidyAbility() {
-	if g.ability != nil && *g.ability == (ability{}) {
-		g.ability = nil
+func (n *Node) tidyAbility(g *Group) {
+	if a := g.ability(); a != nil && *a == (ability{}) {
+		g.rare.ability = nil
+		n.tidyRare(g)
 	}
 }

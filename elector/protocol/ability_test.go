@@ -132,7 +132,7 @@ func TestAnEngineThatNeedNotVouchIsAble(t *testing.T) {
 	w := newWatched(t, 0)
 	w.vouches = false
 	assert.Equal(t, Able, w.after(time.Hour))
-	assert.Nil(t, w.group.ability, "and costs no memory")
+	assert.Nil(t, w.group.ability(), "and costs no memory")
 }
 
 func TestAnEngineIsAskedOnceAHeartbeat(t *testing.T) {
@@ -182,10 +182,10 @@ func TestAFunctionThatDoesNotReturnMakesItsGroupUnable(t *testing.T) {
 		NotAbleLead:  func(a *ability, since time.Duration) { a.ending = since },
 	} {
 		w := newWatched(t, 0)
-		run(w.group.abilityOf(), w.node.now)
+		run(w.node.abilityOf(&w.group), w.node.now)
 		assert.Equal(t, Able, w.after(w.group.Rules.Timing.Detection()))
 		assert.Equal(t, why, w.after(1))
-		run(w.group.abilityOf(), 0)
+		run(w.node.abilityOf(&w.group), 0)
 		assert.Equal(t, NotAbleHold, w.after(1))
 	}
 }
@@ -195,13 +195,13 @@ func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 	fx := &effects{node: w.node, group: &w.group}
 	w.group.working = 2
 	fx.Pause(1, 1)
-	assert.Equal(t, w.node.now, w.group.ability.pausing)
+	assert.Equal(t, w.node.now, w.group.ability().pausing)
 	w.node.PauseEnded(&w.group, 1, nil)
-	assert.Nil(t, w.group.ability)
+	assert.Nil(t, w.group.ability())
 	fx.EndLead(1)
-	assert.Equal(t, w.node.now, w.group.ability.ending)
+	assert.Equal(t, w.node.now, w.group.ability().ending)
 	w.node.LeadReturned(&w.group, 1, false, nil)
-	assert.Nil(t, w.group.ability)
+	assert.Nil(t, w.group.ability())
 }
 
 // A member whose ability comes and goes must be able for longer each time, until it has been able for
@@ -209,7 +209,7 @@ func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 func TestTheHoldGrows(t *testing.T) {
 	w := newWatched(t, 0)
 	detection := w.group.Rules.Timing.Detection()
-	a := w.group.abilityOf()
+	a := w.node.abilityOf(&w.group)
 	fail := func() {
 		a.ending = w.node.now - detection - 1
 		assert.Equal(t, NotAbleLead, w.after(0))
@@ -237,17 +237,17 @@ func TestTheHoldGrows(t *testing.T) {
 
 func TestAnOrderNotToLeadNeedsNoHold(t *testing.T) {
 	w := newWatched(t, 0)
-	w.group.abilityOf().ordered = true
+	w.node.abilityOf(&w.group).ordered = true
 	assert.Equal(t, NotAbleOrdered, w.after(0))
-	w.group.ability.ordered = false
+	w.group.ability().ordered = false
 	assert.Equal(t, Able, w.after(0))
-	assert.Zero(t, w.group.ability.hold)
+	assert.Zero(t, w.group.ability().hold)
 }
 
 func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
 	w := newWatched(t, 0)
 	detection := w.group.Rules.Timing.Detection()
-	a := w.group.abilityOf()
+	a := w.node.abilityOf(&w.group)
 	a.ending, a.ordered = w.node.now-detection-1, true
 	assert.Equal(t, NotAbleLead, w.after(0), "what hangs is said rather than the order")
 	a.ending = 0
@@ -269,20 +269,20 @@ func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
 // A process that was stopped for a while must not take what has returned meanwhile for hanging.
 func TestAbilityIsLookedAtWhenATurnEnds(t *testing.T) {
 	w := newWatched(t, 0)
-	w.group.working, w.group.abilityOf().ending = 1, w.node.now
+	w.group.working, w.node.abilityOf(&w.group).ending = 1, w.node.now
 	w.node.At(w.node.now + time.Hour)
 	w.node.toLookAt(&w.group)
 	w.node.toLookAt(&w.group)
 	assert.Len(t, w.node.looks, 1)
 	assert.Equal(t, Able, w.group.Inability())
-	w.group.abilityOf().well = 1 // so that there is something to remember
+	w.node.abilityOf(&w.group).well = 1 // so that there is something to remember
 	w.node.LeadReturned(&w.group, 1, false, nil)
 	w.node.EndTurn()
 	assert.Equal(t, Able, w.group.Inability())
 	assert.Empty(t, w.node.looks)
 
 	w = newWatched(t, 0)
-	w.group.abilityOf().ending = w.node.now
+	w.node.abilityOf(&w.group).ending = w.node.now
 	w.node.At(w.node.now + w.group.Rules.Timing.Detection() + 1)
 	w.node.toLookAt(&w.group)
 	w.node.EndTurn()

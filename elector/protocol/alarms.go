@@ -26,7 +26,7 @@ type look struct {
 	group *Group
 }
 
-func (l look) stale() bool { return l.group.look != l.at }
+func (l look) stale() bool { return l.group.desk == nil || l.group.look != l.at }
 
 // set makes the alarm of g due at a time.
 func (a *alarms) set(g *Group, due time.Duration) {

@@ -16,7 +16,7 @@ func TestAlarmsRingOnceAndNeverEarly(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	groups := make([]*Group, 40)
 	for i := range groups {
-		groups[i] = new(Group)
+		groups[i] = &Group{desk: new(desk)}
 	}
 	var a alarms
 	due := map[*Group]time.Duration{}
@@ -50,6 +50,9 @@ func TestAlarmsRingOnceAndNeverEarly(t *testing.T) {
 
 func TestStaleEntriesOfAlarmsDoNotPileUp(t *testing.T) {
 	groups := make([]Group, 100)
+	for i := range groups {
+		groups[i].desk = new(desk)
+	}
 	var a alarms
 	for wait := 10_000 * time.Hour; wait > 0; wait -= time.Hour {
 		for i := range groups {
@@ -60,7 +63,7 @@ func TestStaleEntriesOfAlarmsDoNotPileUp(t *testing.T) {
 	for i := range groups {
 		a.remove(&groups[i])
 	}
-	var one Group
+	one := Group{desk: new(desk)}
 	for wait := time.Duration(cap(a.heap) - len(a.heap) + 1); wait > 0; wait-- {
 		a.set(&one, wait)
 	}
@@ -70,7 +73,7 @@ func TestStaleEntriesOfAlarmsDoNotPileUp(t *testing.T) {
 // A clock may begin at zero, and a wait may be as short.
 func TestAnAlarmThatIsDueAtOnceRings(t *testing.T) {
 	var a alarms
-	g := new(Group)
+	g := &Group{desk: new(desk)}
 	a.set(g, 0)
 	assert.Same(t, g, a.ripe(1))
 	assert.Nil(t, a.ripe(1))
@@ -82,7 +85,7 @@ func TestAnAlarmThatIsDueAtOnceRings(t *testing.T) {
 func TestAnAlarmThatHasRungKeepsNoGroup(t *testing.T) {
 	var a alarms
 	for range 3 {
-		a.set(new(Group), 1)
+		a.set(&Group{desk: new(desk)}, 1)
 	}
 	for a.ripe(1) != nil {
 	}
@@ -94,15 +97,15 @@ func TestAnAlarmThatHasRungKeepsNoGroup(t *testing.T) {
 // To look for stale entries takes a look at all. So it must leave room for many.
 func TestStaleEntriesAreRarelyLookedFor(t *testing.T) {
 	var a alarms
-	stale := new(Group)
+	stale := &Group{desk: new(desk)}
 	a.set(stale, 1)
 	for range 100 {
-		a.set(new(Group), 1)
+		a.set(&Group{desk: new(desk)}, 1)
 	}
 	for len(a.heap) < cap(a.heap) {
-		a.set(new(Group), 1)
+		a.set(&Group{desk: new(desk)}, 1)
 	}
 	a.remove(stale)
-	a.set(new(Group), 1)
+	a.set(&Group{desk: new(desk)}, 1)
 	assert.GreaterOrEqual(t, cap(a.heap)-len(a.heap), len(a.heap)/8)
 }

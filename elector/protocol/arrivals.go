@@ -47,7 +47,7 @@ func (in *Intake) Receive(batch []rpc.Message) (lost int) {
 	}
 	for i := range room {
 		a := in.place()
-		a.group, a.message = in.groups[batch[i].Group], batch[i]
+		a.group, a.message = in.groups.find(batch[i].Group), batch[i]
 	}
 	return len(batch) - room
 }

@@ -43,7 +43,7 @@ func (b *beats) know(p *peer) {
 // expectBeats has beats of the nodes of a group's members taken.
 func (n *Node) expectBeats(g *Group) {
 	if n.beats.own != 0 {
-		for seat := range g.Rules.All.Without(g.Rules.Self).Seats() {
+		for seat := range g.everyoneElse().Seats() {
 			n.peerOf(g, seat)
 		}
 	}

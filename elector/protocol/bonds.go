@@ -38,12 +38,11 @@ type officeBonds struct {
 
 	present, before memberstate.Set // members that have answered a heartbeat since the last count, or in the one before
 	rings           uint8           // of the leader's alarm since the last count
-	cohort          *cohort         // in which it rests; nil: it does not rest
 }
 
-// offers are the bonds of a group's leader; nil if there are none.
+// offers are the bonds of a group's leader; nil if there are none, or if the group is packed.
 func (g *Group) offers() *officeBonds {
-	if g.duties == nil {
+	if g.desk == nil || g.duties == nil {
 		return nil
 	}
 	return g.duties.offers
@@ -70,21 +69,21 @@ type BeatEdge interface {
 
 // mayBond says whether a group may rely on beats between nodes.
 func (n *Node) mayBond(g *Group) bool {
-	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability == nil && g.Inability() == Able && !g.leaving
+	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability() == nil && g.Inability() == Able && !g.leaving
 }
 
 // Bonded says whether a group is bonded to its leader's node.
-func (g *Group) Bonded() bool { return g.place != 0 && g.offers() == nil }
+func (g *Group) Bonded() bool { return g.place != 0 && g.cohort == nil && g.offers() == nil }
 
 // Rests says whether a group's leader leaves the heartbeats to its node.
-func (g *Group) Rests() bool { return g.offers() != nil && g.offers().cohort != nil }
+func (g *Group) Rests() bool { return g.cohort != nil }
 
 // RestsOn are the followers whose nodes answer for them while the leader rests.
 func (g *Group) RestsOn() memberstate.Set {
 	if !g.Rests() {
 		return 0
 	}
-	return g.offers().cohort.seats
+	return g.cohort.seats
 }
 
 // offer returns the bond that a leader's heartbeat to a member offers. The group may bond.
@@ -107,7 +106,7 @@ func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 
 // expectAll has a leader not rest before it knows who answers its heartbeats.
 func (o *officeBonds) expectAll(g *Group) {
-	others := g.Rules.All.Without(g.Rules.Self)
+	others := g.everyoneElse()
 	o.present, o.before, o.rings = others, others, 0
 }
 
@@ -136,17 +135,26 @@ func (n *Node) follow(g *Group, p *peer) {
 	if g.place == 0 {
 		n.alarms.remove(g)
 		p.followers.add(g)
+		g.settle(g.Rules)
+		n.toPack(g)
 	}
 }
 
 // silentAt is when a bonded follower has not heard its leader for too long, as it is now.
-func (g *Group) silentAt(p *peer) time.Duration { return max(g.due, p.heardAt+g.silenceWait(g.Rules)) }
+func (g *Group) silentAt(p *peer) time.Duration {
+	if g.desk != nil {
+		return max(g.due, p.heardAt+g.silenceWait(g.Rules))
+	}
+	s := g.Peek()
+	return max(g.packed.until, p.heardAt+s.silenceWait(g.Rules))
+}
 
 // leaderPeer is the node of the leader that a group follows.
-func (n *Node) leaderPeer(g *Group) *peer { return n.peerOf(g, g.Leader) }
+func (n *Node) leaderPeer(g *Group) *peer { return n.peerOf(g, g.State().Leader) }
 
 // unbind gives a bonded follower its own alarm again.
 func (n *Node) unbind(g *Group, p *peer) {
+	n.open(g)
 	due := g.silentAt(p)
 	p.followers.drop(g)
 	n.alarms.set(g, due)
@@ -155,6 +163,7 @@ func (n *Node) unbind(g *Group, p *peer) {
 // unbindAll does so for all that follow a node.
 func (n *Node) unbindAll(p *peer) {
 	for _, g := range p.followers {
+		n.open(g)
 		g.place = 0
 		n.alarms.set(g, g.silentAt(p))
 	}
@@ -178,7 +187,7 @@ func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
 		n.unbound(p)
 	}
 	o := g.offers()
-	if !bonded || o == nil || msg.Asked != o.term || msg.Result != rpc.Success || o.cohort != nil || o.taken.Has(from) || !o.made.Has(from) {
+	if !bonded || o == nil || msg.Asked != o.term || msg.Result != rpc.Success || g.Rests() || o.taken.Has(from) || !o.made.Has(from) {
 		return
 	}
 	o.taken, o.since = o.taken.With(from), n.beats.number
@@ -186,21 +195,22 @@ func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
 
 // present notes that a member is there. A leader that rests without it has to send it heartbeats.
 func (n *Node) present(g *Group, from memberstate.Seat) {
-	o := g.offers()
-	if o.cohort != nil && !o.cohort.seats.Has(from) {
+	if g.Rests() && !g.cohort.seats.Has(from) {
 		n.wake(g)
 	}
-	o.present = o.present.With(from)
+	if o := g.offers(); !g.Rests() {
+		o.present = o.present.With(from)
+	}
 }
 
 // ended takes in the end of a bond that the other node tells.
 func (n *Node) ended(p *peer, l *rpc.Leaving) {
 	g := n.beats.edge.Group(l.Group)
 	switch {
-	case g == nil || !g.running:
-	case l.Released && g.Bonded() && g.Term == l.Term && n.leaderPeer(g) == p:
+	case g == nil || !g.running || g.State().Term != l.Term:
+	case l.Released && g.Bonded() && n.leaderPeer(g) == p:
 		n.unbind(g, p)
-	case !l.Released && g.offers() != nil && g.offers().term == l.Term:
+	case !l.Released && (g.Rests() || g.offers() != nil && g.offers().term == l.Term):
 		n.wake(g)
 		g.offers().taken = g.offers().taken.Without(g.Members.Seat(p.id))
 	}
@@ -277,6 +287,7 @@ func (n *Node) bound(p *peer) {
 
 // leaveAll ends a group's bonds, because the group ends or a step of it waits.
 func (n *Node) leaveAll(g *Group) {
+	n.open(g)
 	switch {
 	case g.Bonded():
 		p := n.leaderPeer(g)

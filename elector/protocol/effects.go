@@ -39,12 +39,12 @@ func (fx *effects) Lead(term memberstate.Term) {
 
 func (fx *effects) Pause(term memberstate.Term, number uint32) {
 	fx.group.working++
-	fx.group.abilityOf().pausing = max(fx.node.now, 1)
+	fx.node.abilityOf(fx.group).pausing = max(fx.node.now, 1)
 	fx.group.engine.Pause(term, number)
 }
 
 func (fx *effects) EndLead(term memberstate.Term) {
-	fx.group.abilityOf().ending = max(fx.node.now, 1)
+	fx.node.abilityOf(fx.group).ending = max(fx.node.now, 1)
 	fx.group.engine.EndLead(term)
 }
 

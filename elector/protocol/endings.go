@@ -13,6 +13,7 @@ import (
 // Stop takes a member out of its group. If it leads it resigns first, so that the others need not
 // wait for its silence.
 func (n *Node) Stop(g *Group) {
+	n.open(g)
 	if g.Role != memberstate.Leader {
 		n.end(g, nil)
 		return
@@ -40,6 +41,7 @@ func (n *Node) end(g *Group, err error) {
 	if !g.running {
 		return // it has ended, or has not been started
 	}
+	n.open(g)
 	g.running = false
 	g.working++ // it is not over before everyone below has been told
 	n.fx.group = g
@@ -86,8 +88,8 @@ func (n *Node) conclude(g *Group) {
 		return
 	}
 	var err error
-	if g.transient != nil {
-		err = g.transient.err
+	if x := g.transient(); x != nil {
+		err = x.err
 	}
 	g.engine.Ended(err)
 }

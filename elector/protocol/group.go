@@ -38,24 +38,41 @@ type Engine interface {
 	Ended(err error)
 }
 
-// Group is one group at a node. It is kept small, because there may be a great many. The fields
-// that a heartbeat needs come first.
+// Group is one group at a node. It is kept small, because there may be a great many. Before it is restored, it has
+// neither a desk nor anything packed.
 type Group struct {
-	Session
-	*Electorate               // shared
-	Rules       *Rules        // the electorate's, or others since they have changed; shared, too
-	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
-	alarm       uint32        // number of the alarm that is set
-	working     uint32        // calls of the engine's functions that have not returned, and watchers
-	running     bool          // it takes part: from its start to its end
-	leaving     bool          // it ends as soon as it does not lead
-	looked      bool          // its ability is to be looked at when the turn ends
-	life        life          // the intake's
-	place       int32         // in the list that the group is in, from 1; 0: in none. See places.go
+	*desk               // while it is open, see desk.go
+	packed      *packed // while it is packed, see packed.go
+	*Electorate         // shared
+	Rules       *Rules  // the electorate's, or others since they have changed; shared, too
+	cohort      *cohort // in which the leader rests; nil: it does not rest
 	engine      Engine
-	transient   *transient // nil while there is nothing of it
-	ability     *ability   // nil while nothing needs to be remembered of it
 	name        string
+	alarm       uint32 // number of the alarm that is set
+	working     uint32 // calls of the engine's functions that have not returned, and watchers
+	place       int32  // in the list that the group is in, from 1; 0: in none. See places.go
+	running     bool   // it takes part: from its start to its end
+	leaving     bool   // it ends as soon as it does not lead
+	notes       flags  // the node's
+	life        life   // the intake's
+}
+
+// What a node notes of a group.
+const (
+	toLook flags = 1 << iota // its ability is to be looked at when the turn ends
+	toPack                   // it is among those that may be packed
+	used                     // something has happened to it since the node last thought of packing it
+)
+
+// flags are up to eight things that are so or not.
+type flags uint8
+
+func (f flags) has(one flags) bool { return f&one != 0 }
+
+func (f *flags) set(one flags, is bool) {
+	if *f &^= one; is {
+		*f |= one
+	}
 }
 
 // transient is what most groups do not have, or not for long.
@@ -122,7 +139,7 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 		// seen the end of.
 		hard.Term = end.Term
 	}
-	g.Session = NewSession(g.Rules, hard, end, asked)
+	g.desk = &desk{Session: NewSession(g.Rules, hard, end, asked)}
 	g.lot = lotOf(g.name)
 	return nil
 }
@@ -135,17 +152,18 @@ func (g *Group) Name() string { return g.name }
 
 // Record is the group's hard state as a store keeps it.
 func (g *Group) Record() memberstate.Record {
+	s := g.State()
 	return memberstate.Record{
-		Group: g.name, Term: g.Term, Vote: g.Members.ID(g.Vote), Promise: g.Promise, Voters: g.Members.Digest(),
+		Group: g.name, Term: s.Term, Vote: g.Members.ID(s.Vote), Promise: s.Promise, Voters: g.Members.Digest(),
 	}
 }
 
 // busy is the step that waits, if any.
 func (g *Group) busy() *pending {
-	if g.transient == nil {
-		return nil
+	if x := g.transient(); x != nil {
+		return x.busy
 	}
-	return g.transient.busy
+	return nil
 }
 
 // Waits says whether a step of the group waits, for the ledger or for the disk.
@@ -153,10 +171,11 @@ func (g *Group) Waits() bool { return g.busy() != nil }
 
 // Queued is how much waits for the step under way, and how many messages are among it.
 func (g *Group) Queued() (all, messages int) {
-	if g.transient == nil {
+	x := g.transient()
+	if x == nil {
 		return 0, 0
 	}
-	return len(g.transient.queue) - g.transient.first, g.transient.messages
+	return len(x.queue) - x.first, x.messages
 }
 
 // add keeps an input until the step under way is done. The queue is bounded: Deliver bounds the

@@ -35,7 +35,7 @@ func (n *Node) PeerLost(node string) {
 			n.lost[node] = n.now
 		}
 		switch {
-		case !g.running || seat != g.Leader:
+		case !g.running || seat != g.State().Leader:
 		case g.Bonded():
 			bonded = append(bonded, g)
 		default:

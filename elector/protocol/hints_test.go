@@ -72,7 +72,7 @@ func (f *flock) heartbeat(g *Group) *rpc.Message {
 // told counts the groups that have taken their leader for gone.
 func (f *flock) told() (told int) {
 	for _, g := range f.groups {
-		if g.Role == memberstate.Candidate {
+		if g.State().Role == memberstate.Candidate {
 			told++
 		}
 	}

@@ -13,7 +13,6 @@ package protocol
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,14 +21,14 @@ import (
 
 // Intake is what a node shares with others. The zero Intake has no groups.
 type Intake struct {
-	groups   map[string]*Group // that have joined and are not over
-	live     int               // groups that take part, or have ended and still work
-	requests []Request         // for the next turn
-	most     int               // of them that are taken in a turn; 0: the usual number
-	once     map[Subject]int   // the places of those requests that anybody may repeat
-	arrived  arrivals          // for the next turn
-	beats    []*rpc.Beat       // for the next turn, the newest of each node
-	spare    []*block          // for messages to come
+	groups   table           // that have joined and are not over
+	live     int             // groups that take part, or have ended and still work
+	requests []Request       // for the next turn
+	most     int             // of them that are taken in a turn; 0: the usual number
+	once     map[Subject]int // the places of those requests that anybody may repeat
+	arrived  arrivals        // for the next turn
+	beats    []*rpc.Beat     // for the next turn, the newest of each node
+	spare    []*block        // for messages to come
 }
 
 // Taken is what was taken out of an intake for one turn. The zero Taken is empty.
@@ -67,13 +66,13 @@ const (
 
 // Join takes a group in, unless there is one of its name.
 func (in *Intake) Join(g *Group) error {
-	if in.groups[g.name] != nil {
+	if in.groups.find(g.name) != nil {
 		return Say(ErrGroupExists, "the host has group %q already", g.name)
 	}
-	if in.groups == nil {
-		in.groups, in.once = make(map[string]*Group), make(map[Subject]int)
+	if in.once == nil {
+		in.once = make(map[Subject]int)
 	}
-	in.groups[g.name] = g
+	in.groups.add(g)
 	return nil
 }
 
@@ -120,7 +119,7 @@ func (in *Intake) Over(g *Group) {
 		in.live--
 	}
 	g.life = over
-	delete(in.groups, g.name)
+	in.groups.drop(g)
 }
 
 // IsOver says whether a group is over.
@@ -142,11 +141,11 @@ func (in *Intake) WhyIdle(g *Group, stopped bool) error {
 func (in *Intake) Live() int { return in.live }
 
 // Group is the group of this name; nil if there is none.
-func (in *Intake) Group(name string) *Group { return in.groups[name] }
+func (in *Intake) Group(name string) *Group { return in.groups.find(name) }
 
 // Groups are all that have joined and are not over, in any order: sorting very many of them takes long, and whoever
 // waits for the owner's lock would wait for that.
-func (in *Intake) Groups() []*Group { return slices.Collect(maps.Values(in.groups)) }
+func (in *Intake) Groups() []*Group { return in.groups.all() }
 
 // SortByName sorts groups.
 func SortByName(all []*Group) {

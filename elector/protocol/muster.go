@@ -49,14 +49,15 @@ func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.ro
 func (n *Node) campaign() {
 	m := &n.muster
 	m.begun.drop(func(c *campaign) bool {
-		if x := c.group.transient; x != nil && x.campaigns && n.now >= c.until {
+		x := c.group.transient()
+		if x != nil && x.campaigns && n.now >= c.until {
 			m.end(x)
 		}
-		return c.group.transient == nil || !c.group.transient.campaigns
+		return x == nil || !x.campaigns
 	})
 	m.waiting.drop(func(c *campaign) bool {
 		switch g := c.group; {
-		case !g.running || g.due != c.due:
+		case !g.running || g.desk == nil || g.due != c.due:
 			return true // it follows a leader, or has voted for another
 		case m.open >= m.most:
 			return false

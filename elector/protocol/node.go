@@ -104,6 +104,10 @@ type Node struct {
 	inside bool     // a step is being carried out, so an engine's answers wait for its end
 	fx     effects
 	spare  spare
+
+	quiet     []*Group      // groups that leave their beats to nodes, and are not packed yet
+	packs     time.Duration // when they are; 0: there are none
+	keepsOpen bool          // no groups are packed
 }
 
 // NewNode is a node without groups.
@@ -127,6 +131,7 @@ func (n *Node) At(now time.Duration) { n.now = now }
 // groups that wait for the disk.
 func (n *Node) EndTurn() {
 	n.watch()
+	n.pack()
 	n.lookAtAll()
 	for range usualTurn {
 		g := n.alarms.ripe(n.now)
@@ -170,7 +175,7 @@ func (n *Node) Start(g *Group) {
 	g.running = true
 	n.expectBeats(g)
 	if g.Rules.Vouch > 0 {
-		g.abilityOf().heard = n.now // it has until then to say its first word
+		n.abilityOf(g).heard = n.now // it has until then to say its first word
 	}
 	g.engine.Show(g.view())
 	n.give(g, &Input{Kind: Start}, purpose{})
@@ -197,6 +202,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		if len(n.lost) > 0 {
 			delete(n.lost, msg.From) // its process is there, or was when it sent this
 		}
+		n.open(g)
 		if _, messages := g.Queued(); messages >= maxQueued {
 			n.edge.Drop(DropQueueFull, 1)
 			return
@@ -253,6 +259,7 @@ func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{th
 
 // LeaseOver tells a group that its lease has run out.
 func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
+	n.open(g)
 	g.LeaseOver(term)
 	n.attend(g)
 }
@@ -260,9 +267,10 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 // LeadReturned tells a group that the engine's Lead has returned; early means that its context had
 // not ended. If writes are paused, or about to be, that may have ended Lead, and it is no failure.
 func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
-	if g.ability != nil {
-		g.ability.ending = 0
-		g.tidyAbility()
+	n.open(g)
+	if a := g.ability(); a != nil {
+		a.ending = 0
+		n.tidyAbility(g)
 	}
 	if g.LeadReturned(term, early) && !g.pauses() {
 		n.edge.LeadFailed(g, term, err)
@@ -272,12 +280,13 @@ func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err err
 
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
-	if g.ability != nil {
-		g.ability.pausing = 0
-		g.tidyAbility()
+	n.open(g)
+	if a := g.ability(); a != nil {
+		a.pausing = 0
+		n.tidyAbility(g)
 	}
 	if g.PauseEnded(number, err == nil) && err != nil {
-		g.transient.attempt.cause = err.Error() // a handover that waits for a pause has its attempt
+		g.transient().attempt.cause = err.Error() // a handover that waits for a pause has its attempt
 	}
 	n.done(g)
 }
@@ -292,6 +301,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 	case g.busy() != nil:
 		n.transientOf(g).add(&waiting{*in, what})
 	default:
+		n.open(g)
 		n.step.Input = *in
 		n.step.purpose = what
 		n.begin(g)
@@ -301,7 +311,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 // drain gives the machine the inputs that had to wait.
 func (n *Node) drain(g *Group) {
 	for all, _ := g.Queued(); all > 0 && g.busy() == nil; all, _ = g.Queued() {
-		g.transient.next(n.step)
+		g.transient().next(n.step)
 		n.begin(g)
 	}
 }
@@ -315,7 +325,10 @@ func (n *Node) begin(g *Group) {
 // attend goes on with what has changed beside a group's steps. A step under way does so itself when
 // it is done.
 func (n *Node) attend(g *Group) {
-	if !g.running || g.busy() != nil || n.inside || g.Rests() && g.idle(g.Rules, n.now) {
+	if !g.running || g.busy() != nil || n.inside {
+		return
+	}
+	if n.open(g); g.Rests() && g.idle(g.Rules, n.now) {
 		return
 	}
 	p := n.step
@@ -355,7 +368,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	}
 	switch need {
 	case NeedLedger:
-		g.transient.waits = n.now
+		g.transient().waits = n.now
 		g.engine.AskLedger(p.Output.LedgerTerm)
 	case NeedSave:
 		n.saves.waiting = append(n.saves.waiting, g)
@@ -367,7 +380,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 			then()
 		}
 	case NeedNothing:
-		if g.transient != nil && g.transient.busy != nil {
+		if g.busy() != nil {
 			n.release(g)
 		}
 		if g.leaving && g.Role != memberstate.Leader {

@@ -267,7 +267,7 @@ func TestOnlyShortQueuesAreKept(t *testing.T) {
 		d := newRecorders(t, 1)[0]
 		d.node.transientOf(&d.group).queue = make([]waiting, 0, length)
 		d.node.tidy(&d.group)
-		assert.Nil(t, d.group.transient)
+		assert.Nil(t, d.group.transient())
 		assert.Equal(t, kept, len(d.node.spare.transients) == 1)
 	}
 }

@@ -152,11 +152,11 @@ func (n *Node) followHandover(g *Group, in *Input) {
 // whyNotHandedOver says why a finished handover has failed, if it has: this member still leads, or
 // it resigned and no other member took over.
 func (n *Node) whyNotHandedOver(g *Group) error {
-	if g.transient == nil || g.transient.attempt == nil {
+	if g.transient() == nil || g.transient().attempt == nil {
 		return nil
 	}
-	a := g.transient.attempt
-	g.transient.attempt = nil
+	a := g.transient().attempt
+	g.transient().attempt = nil
 	if g.Role != memberstate.Leader && g.view().Departure != DepartedResigned {
 		return nil
 	}

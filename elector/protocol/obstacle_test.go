@@ -29,12 +29,12 @@ func TestWhichAnswersAreObstacles(t *testing.T) {
 		"to the word to stand":   {d.group.Term, rpc.Plain, false},
 		"to the word of another": {d.group.Term - 1, rpc.Plain, false},
 	} {
-		clear(d.group.transient.attempt.answered)
+		clear(d.group.transient().attempt.answered)
 		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
 			Kind: rpc.TakeLeadershipResponse, Mark: c.mark, Result: rpc.LedgerBehind, Asked: c.asked,
 		}}}
 		d.node.followHandover(&d.group, &in)
-		assert.Equal(t, c.is, len(d.group.transient.attempt.answered) == 1, what)
+		assert.Equal(t, c.is, len(d.group.transient().attempt.answered) == 1, what)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestTheCourseOfAHandoverIsRemembered(t *testing.T) {
 		d.group.handover = Handover{Phase: c.phase, Target: c.target, Reason: ToAnyone}
 		d.node.followHandover(&d.group, new(Input))
 		c.want.reason, c.want.answered = ToAnyone, map[memberstate.Seat]Obstacle{}
-		assert.Equal(t, &c.want, d.group.transient.attempt)
+		assert.Equal(t, &c.want, d.group.transient().attempt)
 	}
 }
 

@@ -44,6 +44,7 @@ func (o *Order) begun(g *Group) {
 
 // Obey accepts an order, and gives it to the machine when it is its turn.
 func (n *Node) Obey(g *Group, o *Order) {
+	n.open(g)
 	to, leads := g.Members.Seat(o.To), g.Role == memberstate.Leader
 	switch {
 	case !g.running:
@@ -54,7 +55,7 @@ func (n *Node) Obey(g *Group, o *Order) {
 		o.Settled(fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, o.To, g.name))
 	case !leads:
 		o.Settled(ErrNotLeader)
-	case !o.Resign && (g.Handover().Phase != NoHandover || g.transient != nil && len(g.transient.orders) > 0):
+	case !o.Resign && (g.Handover().Phase != NoHandover || g.transient() != nil && len(g.transient().orders) > 0):
 		o.Settled(ErrTransferInProgress)
 	default:
 		o.term = g.Term
@@ -67,7 +68,8 @@ func (n *Node) Obey(g *Group, o *Order) {
 
 // Withdraw removes an order whose outcome is still open.
 func (n *Node) Withdraw(g *Group, o *Order, why error) {
-	x := g.transient
+	n.open(g)
+	x := g.transient()
 	switch {
 	case x == nil:
 	case strike(&x.awaitHeir, o):
@@ -94,7 +96,7 @@ func strike(list *[]*Order, o *Order) (was bool) {
 }
 
 func (g *Group) countOrders() {
-	resignations, all := 0, g.transient.orders
+	resignations, all := 0, g.transient().orders
 	for _, o := range all {
 		if o.Resign {
 			resignations++
@@ -107,7 +109,7 @@ func (g *Group) countOrders() {
 // when another member leads.
 func (n *Node) settle(g *Group) {
 	failed := n.whyNotHandedOver(g)
-	x := g.transient
+	x := g.transient()
 	if x == nil {
 		return
 	}
@@ -130,7 +132,7 @@ func (n *Node) settle(g *Group) {
 
 // succeed settles the orders that wait for a leader of a later term, if there is one.
 func (n *Node) succeed(g *Group, v *View) {
-	x := g.transient
+	x := g.transient()
 	if x == nil || len(x.awaitHeir) == 0 || v.Leader == memberstate.Nobody {
 		return
 	}

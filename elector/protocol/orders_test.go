@@ -76,5 +76,5 @@ func TestAnOrderThatIsWithdrawnLeavesNoMemoryInUse(t *testing.T) {
 	o := &Order{Settled: func(error) {}}
 	d.node.transientOf(&d.group).awaitHeir = []*Order{o}
 	d.node.Withdraw(&d.group, o, assert.AnError)
-	assert.Nil(t, d.group.transient)
+	assert.Nil(t, d.group.transient())
 }

@@ -51,7 +51,7 @@ func TestOnlyMessagesAreCountedAsMessages(t *testing.T) {
 
 func TestAnInputThatIsTakenOutIsForgotten(t *testing.T) {
 	x := new(transient)
-	g := &Group{transient: x}
+	g := &Group{desk: &desk{rare: &rare{transient: x}}}
 	for round := range uint32(3) {
 		x.add(&waiting{Input{Kind: Receive, Message: Message{Body: rpc.Body{Round: round + 1}}}, purpose{from: "n1"}})
 	}
@@ -84,6 +84,7 @@ func TestTheLeaderOfAMessageIsKnownByItsSeat(t *testing.T) {
 	members, err := memberstate.NewMembers(memberstate.Voters("n0", "n1", "n2"))
 	require.NoError(t, err)
 	g := NewGroup(&Electorate{Members: members, Rules: *threeRules()}, "g", nil)
+	g.desk = new(desk)
 	for leader, want := range map[string]memberstate.Seat{
 		"": memberstate.Nobody, "n0": 1, "n1": 2, "n2": 3, "nx": memberstate.Stranger,
 	} {

@@ -160,12 +160,13 @@ func (n *Node) Do(r *Request) {
 // figures measures a group.
 func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
+		s, a := g.Peek(), g.ability()
 		f = Figures{
-			Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
-			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.ability != nil && g.ability.ordered,
+			Ledger: s.LedgerEnd(), Lease: s.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
+			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: a != nil && a.ordered,
 		}
-		if g.Inability() != Able {
-			f.Unable = n.now - g.ability.since
+		if s.Inability() != Able {
+			f.Unable = n.now - a.since
 		}
 	}
 	return f

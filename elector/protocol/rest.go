@@ -32,11 +32,11 @@ type cohort struct {
 // mayRest says whether a leader whose alarm rings may rest instead of beating.
 func (n *Node) mayRest(g *Group) bool {
 	o := g.offers()
-	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient != nil || !g.idle(g.Rules, n.now) {
+	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.idle(g.Rules, n.now) {
 		return false
 	}
 	n.countPresent(g)
-	for seat := range (g.Rules.All.Without(g.Rules.Self) &^ o.taken).Seats() {
+	for seat := range (g.everyoneElse() &^ o.taken).Seats() {
 		if n.needsHeartbeats(g, seat) {
 			return false
 		}
@@ -107,16 +107,26 @@ func (n *Node) rest(g *Group) {
 		c.confirmed, _ = n.confirmed(g, o.taken)
 		i, n.beats.rest = len(n.beats.rest), append(n.beats.rest, c)
 	}
-	o.cohort = n.beats.rest[i]
-	o.cohort.groups.add(g)
+	g.cohort = n.beats.rest[i]
+	g.cohort.groups.add(g)
+	g.settle(g.Rules)
+	n.toPack(g)
 	n.prolong(g)
 }
 
 // prolong extends the lease of a leader that rests.
 func (n *Node) prolong(g *Group) {
-	if r := g.Rules; r.Lease > 0 {
+	r := g.Rules
+	if r.Lease == 0 {
+		return
+	}
+	switch until := g.cohort.confirmed + r.Lease - r.Timing.DriftMargin; {
+	case g.desk != nil:
 		n.fx.group = g
-		g.prolong(g.offers().cohort.confirmed+r.Lease-r.Timing.DriftMargin, n.now, &n.fx)
+		g.prolong(until, n.now, &n.fx)
+	case n.now < g.packed.until && g.packed.until < until:
+		g.packed.until = until
+		g.engine.Hold(until)
 	}
 }
 
@@ -153,7 +163,8 @@ func (n *Node) wake(g *Group) {
 	if !g.Rests() {
 		return
 	}
-	o, c, r := g.offers(), g.offers().cohort, g.Rules
+	n.open(g)
+	o, c, r := g.offers(), g.cohort, g.Rules
 	confirmed := c.confirmed
 	if r.quorum() == 1 {
 		confirmed = n.now
@@ -171,10 +182,10 @@ func (n *Node) wake(g *Group) {
 		due = confirmed + r.Timing.Heartbeat
 	}
 	c.drop(n, g)
-	o.cohort, o.taken = nil, c.seats
+	g.cohort, o.taken = nil, c.seats
 	o.expectAll(g)
 	n.beats.awake.add(g)
-	g.goOnBeating(r, answered, confirmed, missed)
+	g.goOnBeating(r, c.seats, answered, confirmed, missed)
 	n.alarms.set(g, due)
 }
 
@@ -229,7 +240,8 @@ func (c *cohort) drop(n *Node, g *Group) {
 // has answered.
 func (n *Node) quorumAge(g *Group) time.Duration {
 	if g.Rests() {
-		return n.now - g.offers().cohort.confirmed
+		return n.now - g.cohort.confirmed
 	}
-	return g.QuorumAge(g.Rules, n.now)
+	s := g.Peek()
+	return s.QuorumAge(g.Rules, n.now)
 }

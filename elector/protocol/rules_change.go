@@ -29,6 +29,7 @@ func (n *Node) SetTiming(g *Group, t Timing) error {
 	t.Check(&bad, leases)
 	checkVouch(&bad, g.Rules.Vouch, t)
 	if len(bad) == 0 {
+		n.open(g)
 		t.checkRoundTrip(&bad, g.measured(), leases)
 	}
 	if err := errors.Join(bad...); err != nil {

@@ -15,7 +15,7 @@ import (
 func TestALeaderWhoseLedgerEndHangsLosesItsOffice(t *testing.T) {
 	for _, returns := range []string{"before the ledger", "after it"} {
 		d := newRecorders(t, 2)[0]
-		d.group.State = memberstate.State{HardState: memberstate.HardState{Term: 3, Vote: 1}, Role: memberstate.Leader, Leader: 1}
+		d.group.Machine.State = memberstate.State{HardState: memberstate.HardState{Term: 3, Vote: 1}, Role: memberstate.Leader, Leader: 1}
 		d.group.running, d.group.working = true, 1
 		d.group.serving = true
 		d.group.duty().lead = lead{term: 3, running: true}

@@ -7,6 +7,9 @@ package protocol
 type spare struct {
 	steps      []*pending
 	transients []*transient
+	desks      []*desk
+	packed     []*packed
+	rares      []*rare
 }
 
 // mostSpare bounds how much is kept.
@@ -14,22 +17,25 @@ const mostSpare = 16
 
 // release gives back the place of the step that waited.
 func (n *Node) release(g *Group) {
-	p := g.transient.busy
-	g.transient.busy, p.purpose = nil, purpose{}
+	x := g.transient()
+	p := x.busy
+	x.busy, p.purpose = nil, purpose{}
 	give(&n.spare.steps, p)
 }
 
 // transientOf makes a group's transient state when it first needs any. tidy drops it.
 func (n *Node) transientOf(g *Group) *transient {
-	if g.transient == nil {
-		g.transient = take(&n.spare.transients)
+	x := g.transient()
+	if x == nil {
+		x = take(&n.spare.transients)
+		n.rareOf(g).transient = x
 	}
-	return g.transient
+	return x
 }
 
 // tidy drops transient state that is not needed any more. A long queue is not kept.
 func (n *Node) tidy(g *Group) {
-	x := g.transient
+	x := g.transient()
 	if x == nil || x.busy != nil {
 		return
 	}
@@ -39,7 +45,9 @@ func (n *Node) tidy(g *Group) {
 	if x.campaigns || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return
 	}
-	if g.transient = nil; cap(x.queue) <= mostSpare {
+	g.rare.transient = nil
+	n.tidyRare(g)
+	if cap(x.queue) <= mostSpare {
 		give(&n.spare.transients, x)
 	}
 }

@@ -11,6 +11,9 @@ import (
 func TestEmptyListsKeepLittleRoom(t *testing.T) {
 	const storm = 4 * mostRoom
 	groups := make([]Group, storm)
+	for i := range groups {
+		groups[i].desk = new(desk)
+	}
 	var a alarms
 	var q campaigns
 	var l places

@@ -64,11 +64,12 @@ func (n *Node) Stalled(groups []*Group) {
 	asker, before := s.asker, s.named
 	s.asker, s.named = nil, nil
 	for _, g := range before {
-		g.ability.stalled = false
+		g.ability().stalled = false
 	}
 	for _, g := range groups {
 		if g.running {
-			g.abilityOf().stalled = true
+			n.open(g)
+			n.abilityOf(g).stalled = true
 			s.named = append(s.named, g)
 		}
 	}

@@ -27,7 +27,7 @@ func (w Watch) Quiet() bool { return w&(WatchLeader|WatchCohort) != 0 }
 // and does not believe the group.
 func (n *Node) Watches(g *Group) (by Watch, takesPart bool) {
 	listed := func(l places) bool { return g.place > 0 && int(g.place) <= len(l) && l[g.place-1] == g }
-	if slices.Contains(n.alarms.heap, look{g.look, g}) {
+	if g.desk != nil && slices.Contains(n.alarms.heap, look{g.look, g}) {
 		by |= WatchAlarm
 	}
 	if slices.ContainsFunc(n.beats.peers, func(p *peer) bool { return listed(p.followers) }) {
@@ -37,7 +37,7 @@ func (n *Node) Watches(g *Group) (by Watch, takesPart bool) {
 		by |= WatchCohort
 	}
 	waiting := n.muster.waiting
-	if slices.ContainsFunc(waiting.all[waiting.first:], func(c campaign) bool { return c.group == g && c.due == g.due }) {
+	if slices.ContainsFunc(waiting.all[waiting.first:], func(c campaign) bool { return c.group == g && g.desk != nil && c.due == g.due }) {
 		by |= WatchMuster
 	}
 	if g.Waits() {

@@ -37,7 +37,7 @@ func elected(t *testing.T, delay time.Duration) (*World, []*member) {
 	w.Stand(0)
 	for w.Now() < time.Second && w.Step() {
 	}
-	require.Equal(t, memberstate.Leader, group[0].group.Role)
+	require.Equal(t, memberstate.Leader, group[0].group.State().Role)
 	return w, group
 }
 
@@ -56,12 +56,12 @@ func TestRoundTripsAreMeasured(t *testing.T) {
 
 func TestARestartedMemberKnowsItsSavedRecord(t *testing.T) {
 	w, group := elected(t, 0)
-	term := group[1].group.Term
+	term := group[1].group.State().Term
 	w.Kill(1)
 	w.Start(1)
-	assert.Equal(t, term, group[1].group.Term)
-	assert.Equal(t, memberstate.Seat(1), group[1].group.Vote)
-	assert.Equal(t, memberstate.Nobody, group[1].group.Leader)
+	assert.Equal(t, term, group[1].group.State().Term)
+	assert.Equal(t, memberstate.Seat(1), group[1].group.State().Vote)
+	assert.Equal(t, memberstate.Nobody, group[1].group.State().Leader)
 }
 
 func TestAFormerLeaderMayStandAgain(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAFormerLeaderMayStandAgain(t *testing.T) {
 	assert.True(t, group[0].group.Serving())
 	w.Kill(1)
 	w.Kill(2)
-	for group[0].group.Role == memberstate.Leader && w.Step() {
+	for group[0].group.State().Role == memberstate.Leader && w.Step() {
 	}
 	assert.False(t, group[0].group.Serving())
 }
@@ -97,7 +97,7 @@ func TestAMemberHandsOver(t *testing.T) {
 	w.Transfer(0, 1)
 	w.Until(w.Now() + time.Millisecond)
 	assert.Equal(t, []int{0}, o.pauses)
-	assert.Equal(t, memberstate.Leader, group[1].group.Role)
+	assert.Equal(t, memberstate.Leader, group[1].group.State().Role)
 }
 
 func TestAVoteIsSavedBeforeItIsGiven(t *testing.T) {
@@ -114,8 +114,8 @@ func TestAVoteIsSavedBeforeItIsGiven(t *testing.T) {
 	assert.Equal(t, term, first.kept.Term)
 	assert.NotEqual(t, term, voter.kept.Term)
 	w.Until(2*time.Second - 1)
-	assert.NotEqual(t, memberstate.Leader, first.group.Role)
+	assert.NotEqual(t, memberstate.Leader, first.group.State().Role)
 	w.Until(2 * time.Second)
 	assert.Equal(t, term, voter.kept.Term)
-	assert.Equal(t, memberstate.Leader, first.group.Role)
+	assert.Equal(t, memberstate.Leader, first.group.State().Role)
 }

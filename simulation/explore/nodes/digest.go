@@ -29,6 +29,9 @@ var leftOut = map[string]bool{
 	"member.beat": true,
 	// A cache.
 	"Electorate.peers": true,
+	// A group is written by what counts of it, whether it is packed or not, so it does not count when it will be packed:
+	// see session. What is noted of it is worked off before the turn ends, besides.
+	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Group.notes": true, "Node.quiet": true, "Node.packs": true, "Node.keepsOpen": true,
 	// When to look at which group follows from the groups' alarms, except the order of groups whose alarms ring at the
 	// same time. These do not notice each other: one turn rings them all.
 	"Node.alarms": true,
@@ -44,9 +47,12 @@ var leftOut = map[string]bool{
 
 // digester writes one digest.
 type digester struct {
-	text  []byte
-	seen  map[uintptr]int // pointers, in the order in which they were met
-	group *protocol.Group // whose memory is being written
+	text    []byte
+	seen    map[uintptr]int     // pointers, in the order in which they were met
+	group   *protocol.Group     // whose memory is being written
+	session *protocol.Session   // the group's
+	quiet   bool                // it leaves its beats to nodes
+	copies  []*protocol.Session // that were made for this digest. No other object may get their address meanwhile
 }
 
 // digest is that of some values.
@@ -133,10 +139,10 @@ func (d *digester) fields(v reflect.Value) {
 	t := v.Type()
 	switch g, is := pointed[protocol.Group](v); {
 	case is:
-		d.group = g
+		d.open(g, v)
 	case t == reflect.TypeFor[protocol.Machine]() && !d.group.Waits():
 		v = d.machine()
-	case t.Name() == "office" && d.group.Role == memberstate.Leader && !d.group.Waits():
+	case t.Name() == "office" && d.session.Role == memberstate.Leader && !d.group.Waits():
 		d.office(v)
 		return
 	case t == reflect.TypeFor[protocol.SentTimes]():
@@ -150,12 +156,28 @@ func (d *digester) fields(v reflect.Value) {
 	}
 }
 
+// open writes the session of a group, and what else a group has besides its row.
+func (d *digester) open(g *protocol.Group, row reflect.Value) {
+	s := g.Peek()
+	due, quiet := g.Quiet()
+	d.group, d.session, d.copies = g, &s, append(d.copies, &s)
+	d.value(reflect.ValueOf(&s).Elem())
+	desk := row.FieldByName("desk")
+	if d.number(uint64(due)); desk.IsNil() {
+		desk = reflect.New(desk.Type().Elem()) // nothing is on it
+	}
+	d.quiet = quiet
+	d.fields(desk.Elem())
+}
+
 // relative writes fields of which only a difference counts, and says whether it has.
 func (d *digester) relative(name string, in reflect.Value) bool {
 	switch name {
 	case "Group.alarm": // whether it is the machine's newest one; otherwise it is compared with inputs that wait
-		d.number(in.FieldByName("alarm").Uint() - machineAlarm(in))
-	case "Group.look", "peer.spokeAt": // whether there is an alarm, or was a beat; a beat is heard of for longer than any search lasts
+		d.number(in.FieldByName("alarm").Uint() - reflect.ValueOf(d.session).Elem().FieldByName("Machine").FieldByName("alarm").Uint())
+	case "desk.due": // of a quiet group it has been written
+		return d.quiet
+	case "desk.look", "peer.spokeAt": // whether there is an alarm, or was a beat; a beat is heard of for longer than any search lasts
 		d.flag(in.FieldByName(name[strings.Index(name, ".")+1:]).Int() != 0)
 	case "peer.heardAt", "peer.wait": // it is set before it is read
 		if in.FieldByName("followers").Len() == 0 {
@@ -166,10 +188,6 @@ func (d *digester) relative(name string, in reflect.Value) bool {
 		return false
 	}
 	return true
-}
-
-func machineAlarm(group reflect.Value) uint64 {
-	return group.FieldByName("Session").FieldByName("Machine").FieldByName("alarm").Uint()
 }
 
 // pointed is what a struct's address points to, if that is known and of this type.
@@ -183,16 +201,16 @@ func pointed[T any](v reflect.Value) (*T, bool) {
 // machine is the group's machine in canonical form. That has all rounds of votes for one, but a late answer may be
 // on its way to each, so they count.
 func (d *digester) machine() reflect.Value {
-	d.number(uint64(d.group.Ballot()))
-	return reflect.ValueOf(d.group.Canonical(d.group.Rules))
+	d.number(uint64(d.session.Ballot()))
+	return reflect.ValueOf(d.session.Canonical(d.group.Rules))
 }
 
 // office writes a leader's office. Its beats count from the newest one, because a leader that is woken and rests again
 // has counted another one. How old is the newest one that it has sent? Answers can be on their way to that, and to
 // those before it. They count for as long as these beats are among those that are kept.
 func (d *digester) office(v reflect.Value) {
-	g := d.group
-	sent := g.Engine().(*member).beat
+	g := d.session
+	sent := d.group.Engine().(*member).beat
 	since := func(name string) uint64 { return min(uint64(g.Beat()-uint32(v.FieldByName(name).Uint())), 2*kept) }
 	d.number(uint64(sent))
 	d.number(min(uint64(g.Beat()-sent), kept))
@@ -214,7 +232,7 @@ const kept = 4
 
 // sentTimes writes when those beats of an office were sent that can still begin a lease. Other times only measure.
 func (d *digester) sentTimes(v reflect.Value) {
-	g, beats := d.group, v.FieldByName("beats")
+	g, beats := d.session, v.FieldByName("beats")
 	for i := range beats.Len() {
 		number := g.Beat() - (g.Beat()-uint32(i))%uint32(beats.Len()) // that has this place
 		if g.Role == memberstate.Leader && g.OfOffice(number) && number >= g.LeaseBeat() {

@@ -158,14 +158,14 @@ func (m *member) waits() bool {
 		return false
 	}
 	m.slow = true
-	switch g.Role {
+	switch s := g.State(); s.Role {
 	case memberstate.Leader:
 		m.order = &protocol.Order{Resign: true, Settled: func(error) {}}
 		p.node.Obey(g, m.order)
 	case memberstate.Follower:
 		p.node.Deliver(g, &rpc.Message{
-			Group: g.Name(), From: p.ids[g.Leader-1], To: p.ids[p.index], Leader: p.ids[p.index], Voters: g.Members.Digest(),
-			Body: rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: g.Term},
+			Group: g.Name(), From: p.ids[s.Leader-1], To: p.ids[p.index], Leader: p.ids[p.index], Voters: g.Members.Digest(),
+			Body: rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: s.Term},
 		})
 	default: // a candidate waits before it asks for votes, as if its alarm rang late
 	}

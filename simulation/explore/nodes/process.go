@@ -233,7 +233,7 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 
 // Hold remembers the lease.
 func (m *member) Hold(until time.Duration) {
-	if m.hold, m.held = until, m.group.Term; until == 0 {
+	if m.hold, m.held = until, m.group.State().Term; until == 0 {
 		m.held = 0
 	}
 }

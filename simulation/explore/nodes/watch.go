@@ -37,16 +37,16 @@ type answer struct {
 
 // leads is the term that a group's member leads; 0: it does not.
 func (m *member) leads() memberstate.Term {
-	if m.running() && m.group.Role == memberstate.Leader {
-		return m.group.Term
+	if m.running() && m.group.State().Role == memberstate.Leader {
+		return m.group.State().Term
 	}
 	return 0
 }
 
 // follows is the term in which the member follows another and can answer it; 0: it does not.
 func (m *member) follows(index int) memberstate.Term {
-	if m.running() && m.group.Role == memberstate.Follower && m.group.Leader == seat(index) && !m.group.Waits() {
-		return m.group.Term
+	if m.running() && m.group.State().Role == memberstate.Follower && m.group.State().Leader == seat(index) && !m.group.Waits() {
+		return m.group.State().Term
 	}
 	return 0
 }
@@ -100,7 +100,7 @@ func (p *process) counts(q *parcel) {
 func (p *process) forget() {
 	for place, m := range p.members {
 		for other := range p.watch.answers {
-			if f := &p.watch.answers[other].follows[place]; *f < m.group.Term {
+			if f := &p.watch.answers[other].follows[place]; *f < m.group.State().Term {
 				*f = 0
 			}
 		}
@@ -144,7 +144,7 @@ type facts struct {
 func (p *process) facts() (f facts) {
 	f.votes = p.disk.votes
 	for place, m := range p.members {
-		f.terms[place] = max(m.group.Term, p.disk.records[place].Term)
+		f.terms[place] = max(m.group.State().Term, p.disk.records[place].Term)
 		f.leads[place] = m.leads()
 		if m.running() {
 			f.hold[place], f.held[place] = m.hold, m.held

@@ -19,14 +19,25 @@ func facts(t *testing.T) (*Checker, []*Member) {
 	now := int64(time.Second)
 	c := New(Measure{Voters: 3, Timing: protocol.DefaultTiming()}, []string{"g0"}, &now, nil, func(*invariant.Violation) {})
 	members := make([]*Member, 3)
+	list, err := memberstate.NewMembers([]memberstate.Member{{ID: "n1"}, {ID: "n2"}, {ID: "n3"}})
+	require.NoError(t, err)
+	electorate := protocol.Electorate{Members: list, Rules: protocol.Rules{Timing: protocol.DefaultTiming()}}
 	for i := range members {
 		members[i] = &Member{
 			Node: &Node{Index: i, Seat: memberstate.Seat(i + 1), Alive: true, Incarnation: 1}, Rules: &protocol.Rules{Timing: protocol.DefaultTiming()},
-			Group: new(protocol.Group), Durable: new(memberstate.HardState), Engine: new(Engine),
+			Group: groupOf(t, &electorate), Durable: new(memberstate.HardState), Engine: new(Engine),
 		}
 		c.Add(members[i])
 	}
 	return &c, members
+}
+
+// groupOf is a group that knows nothing yet.
+func groupOf(t *testing.T, e *protocol.Electorate) *protocol.Group {
+	t.Helper()
+	g := protocol.NewGroup(e, "g0", nil)
+	require.NoError(t, g.Restore(memberstate.Record{}, false, memberstate.Position{}))
+	return &g
 }
 
 // elect has members vote for the first one in a term, which then leads.

@@ -80,4 +80,4 @@ type Member struct {
 }
 
 // Leads says whether the member considers itself the leader.
-func (n *Member) Leads() bool { return n.Group.Role == memberstate.Leader && !n.Shown.Stopped }
+func (n *Member) Leads() bool { return n.Group.State().Role == memberstate.Leader && !n.Shown.Stopped }

@@ -60,7 +60,7 @@ func (c *Checker) Ordered(n *Member, order *Outcome) {
 	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) == 0 {
 		h.ordered = now
 	}
-	h.orders, h.asked, h.orderedIn = append(h.orders, order), now, n.Group.Term
+	h.orders, h.asked, h.orderedIn = append(h.orders, order), now, n.Group.State().Term
 }
 
 // Pauses notes that the engine was asked to pause its writes, and Resumes that it may go on.
@@ -100,10 +100,10 @@ func (o *Outcome) String() string {
 func (c *Checker) handsOver(n *Member) {
 	h, now := &n.handing, *c.now
 	if c.hangs(n) {
-		h.hungIn = n.Group.Term
+		h.hungIn = n.Group.State().Term
 	}
 	if n.Engine.Barred || n.Engine.Unwell {
-		h.ailedIn = n.Group.Term
+		h.ailedIn = n.Group.State().Term
 	}
 	if len(h.orders) == 0 && !h.pausing && h.resigning == 0 {
 		return
@@ -122,17 +122,17 @@ func (c *Checker) handsOver(n *Member) {
 	if h.pausing && now-h.paused > limit && n.Leads() { // another leader's writes are not paused
 		c.Violated(invariant.TransferEnds, n, "its engine's writes have been paused for a handover since %d ns", now-h.paused)
 	}
-	if h.resigning != n.Group.Term || !n.Leads() {
+	if h.resigning != n.Group.State().Term || !n.Leads() {
 		h.resigning = 0
 	} else if now-h.resigned > limit {
-		c.Violated(invariant.TransferEnds, n, "it was ordered to resign, but still leads term %d", n.Group.Term)
+		c.Violated(invariant.TransferEnds, n, "it was ordered to resign, but still leads term %d", n.Group.State().Term)
 	}
 }
 
 // resigns notes that a leader was told to resign. It must, whatever the others do.
 func (c *Checker) resigns(n *Member) {
-	if h := &n.handing; n.Leads() && h.resigning != n.Group.Term {
-		h.resigning, h.resigned = n.Group.Term, *c.now
+	if h := &n.handing; n.Leads() && h.resigning != n.Group.State().Term {
+		h.resigning, h.resigned = n.Group.State().Term, *c.now
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *Checker) wonByQuorum(n *Member, term memberstate.Term, r *termRecord) {
 
 // follows checks that the leader that a member follows has won the term.
 func (c *Checker) follows(n *Member) {
-	m := &n.Group.Machine
+	m := n.Group.State()
 	if m.Leader == memberstate.Nobody || m.Leader == n.Node.Seat {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // Lapsed checks a leader whose lease has run out.
 func (c *Checker) Lapsed(n *Member, term memberstate.Term) {
-	if n.Node.Alive && !n.Node.Paused && !n.Group.Waits() && n.Leads() && n.Group.Term == term {
+	if n.Node.Alive && !n.Node.Paused && !n.Group.Waits() && n.Leads() && n.Group.State().Term == term {
 		c.Violated(invariant.LegalStep, n, "it still leads although its lease in term %d has run out", term)
 	}
 }

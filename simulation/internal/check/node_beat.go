@@ -91,19 +91,19 @@ func (c *Checker) BeatSent(from, to *Node, b *rpc.Beat, local time.Duration) {
 	if b.Answers == 0 || a.number == b.Answers && a.session == b.Session {
 		return
 	}
-	follows := func(n *Member) bool { return n.Group.Leader == to.Seat && !n.Shown.Stopped }
+	follows := func(n *Member) bool { return n.Group.State().Leader == to.Seat && !n.Shown.Stopped }
 	*a = answeredBeat{session: b.Session, number: b.Answers, follows: c.terms(from, follows), until: make([]time.Duration, len(c.groups))}
 	beat, arrived := kept(&to.exchanged.sent, b.Answers), kept(&from.exchanged.arrived[to.Index], b.Answers)
 	for place := range c.groups {
 		n := c.at(from, place)
 		a.until[place] = n.Durable.Promise
-		if arrived.number != b.Answers || arrived.session.Incarnation != b.Of || !n.Group.Bonded() || n.Group.Term != arrived.bonded[place] {
+		if arrived.number != b.Answers || arrived.session.Incarnation != b.Of || !n.Group.Bonded() || n.Group.State().Term != arrived.bonded[place] {
 			continue
 		}
 		c.Counts[invariant.BeatSound]++
-		if beat.number == b.Answers && beat.by == b.Of && beat.leads[place] != n.Group.Term {
+		if beat.number == b.Answers && beat.by == b.Of && beat.leads[place] != n.Group.State().Term {
 			c.Violated(invariant.BeatSound, n, "it takes beat %d of n%d for a heartbeat in term %d, but that node led term %d when it was sent (0: none)",
-				b.Answers, to.Index, n.Group.Term, beat.leads[place])
+				b.Answers, to.Index, n.Group.State().Term, beat.leads[place])
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (c *Checker) terms(at *Node, is func(*Member) bool) []memberstate.Term {
 	all := make([]memberstate.Term, len(c.groups))
 	for place := range all {
 		if n := c.at(at, place); n != nil && is(n) {
-			all[place] = n.Group.Term
+			all[place] = n.Group.State().Term
 		}
 	}
 	return all
@@ -134,7 +134,7 @@ func (c *Checker) at(node *Node, place int) *Member {
 
 // BeatArrives notes what arrives, before it is taken in.
 func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
-	bonded := func(n *Member) bool { return n.Group.Bonded() && n.Group.Leader == from.Seat }
+	bonded := func(n *Member) bool { return n.Group.Bonded() && n.Group.State().Leader == from.Seat }
 	*kept(&at.exchanged.arrived[from.Index], b.Number) = arrivedBeat{b.Session, b.Number, c.terms(at, bonded)}
 	if !at.exchanged.epochs[from.Index].goesOn(b.Session, b.Epoch) {
 		return // it has given this node up, so it answers for no group
@@ -145,7 +145,7 @@ func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 	}
 	for place := range c.groups {
 		left := func(l rpc.Leaving) bool { return !l.Released && l.Group == c.at(at, place).Group.Name() }
-		if n := c.at(at, place); n.Leads() && n.Group.Term == a.follows[place] && !slices.ContainsFunc(b.Leavings, left) {
+		if n := c.at(at, place); n.Leads() && n.Group.State().Term == a.follows[place] && !slices.ContainsFunc(b.Leavings, left) {
 			c.credited(n, from.Index, credit{sent: beat.local, until: beat.local + min(n.Rules.Lease, a.until[place])})
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 // credited counts the answer of a voter to a beat.
 func (c *Checker) credited(n *Member, voter int, answer credit) {
 	b := &n.asking.beats
-	if b.term != n.Group.Term {
+	if b.term != n.Group.State().Term {
 		return
 	}
 	had := &b.credits.voters[voter]
@@ -196,7 +196,7 @@ func (c *Checker) leadsResting(at *Node, local time.Duration) {
 		most := time.Duration(n.Rules.Timing.Leak+1) * n.Rules.Timing.Heartbeat
 		heard := c.majorityOf(n, func(one *credit) time.Duration { return one.sent })
 		if silent := local - max(heard, n.asking.beats.newest); silent > most+n.Rules.Timing.Heartbeat {
-			c.Violated(invariant.LeaderHeard, n, "it leads term %d and sends no heartbeats, although no quorum has answered the beats of its node for %v", n.Group.Term, silent)
+			c.Violated(invariant.LeaderHeard, n, "it leads term %d and sends no heartbeats, although no quorum has answered the beats of its node for %v", n.Group.State().Term, silent)
 		}
 	}
 }

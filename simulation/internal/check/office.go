@@ -9,7 +9,7 @@ import (
 
 // Served checks an office that begins.
 func (c *Checker) Served(n *Member) {
-	term := n.Group.Term
+	term := n.Group.State().Term
 	r := c.of(n).terms.of(term)
 	if r == nil {
 		return
@@ -31,7 +31,7 @@ func (c *Checker) AsksLedger(n *Member, term memberstate.Term) {
 // inOffice checks a member after a step: if it has lost its term, its engine must not serve.
 func (c *Checker) inOffice(n *Member) {
 	c.Counts[invariant.OneOffice]++
-	if serving := n.Engine.Leading; serving != 0 && (!n.Leads() || n.Group.Term != serving) {
-		c.Violated(invariant.OneOffice, n, "its engine serves term %d, but the member is %v in term %d", serving, n.Group.Role, n.Group.Term)
+	if serving := n.Engine.Leading; serving != 0 && (!n.Leads() || n.Group.State().Term != serving) {
+		c.Violated(invariant.OneOffice, n, "its engine serves term %d, but the member is %v in term %d", serving, n.Group.State().Role, n.Group.State().Term)
 	}
 }

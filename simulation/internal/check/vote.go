@@ -40,8 +40,8 @@ func (c *Checker) termsRose(n *Member, found memberstate.HardState) {
 func (c *Checker) sends(n *Member, to memberstate.Set, m *protocol.Message) {
 	c.Counts[invariant.SavedBeforeSaid]++
 	durable := n.Durable
-	if *durable != n.Group.HardState {
-		c.Violated(invariant.SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, *durable, n.Group.HardState)
+	if *durable != n.Group.State().HardState {
+		c.Violated(invariant.SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, *durable, n.Group.State().HardState)
 	}
 	if c.Observes(n.Node.Seat) {
 		c.observerSays(n, m)
