@@ -84,7 +84,7 @@ func (n *Node) pack() {
 // packOne packs a quiet group, unless something of it counts for which there is no room.
 func (n *Node) packOne(g *Group) {
 	d := g.desk
-	if d.rare != nil || g.notes.has(toLook) || d.look != 0 || g.alarm != d.Machine.alarm {
+	if d.rare != nil || g.notes.has(toLook) || d.look != 0 || g.alarm != d.alarm {
 		return
 	}
 	p := pack(&d.Session)

@@ -5,14 +5,10 @@
 
 package protocol
 
-import (
-	"hash/maphash"
-	"math/bits"
-)
+import "math/bits"
 
 // table is the groups by name. The zero table is empty.
 type table struct {
-	seed   maphash.Seed
 	groups []*Group
 	marks  []byte // of each place: a few bits of the hash of the group there, never 0; 0: there is none
 	count  int
@@ -43,9 +39,6 @@ func (t *table) add(g *Group) {
 
 // grow makes room for half as many groups again.
 func (t *table) grow() {
-	if t.count == 0 {
-		t.seed = maphash.MakeSeed()
-	}
 	all := t.all()
 	room := max(8, len(t.groups)*3/2)
 	t.groups, t.marks = make([]*Group, room), make([]byte, room)
@@ -98,9 +91,21 @@ func (t *table) all() []*Group {
 
 // home is the place where the search for a name begins, and the mark of the name.
 func (t *table) home(name string) (place int, mark byte) {
-	hash := maphash.String(t.seed, name)
+	hash := hashOf(name)
 	high, _ := bits.Mul64(hash, uint64(len(t.groups)))
 	return int(high), byte(hash) | 1
+}
+
+// hashOf is FNV-1a, and one more multiplication, which spreads the last characters over all bits. The same names have the
+// same hashes in every process. That is no danger, because the engine chooses them.
+func hashOf(name string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(name) {
+		hash = (hash ^ uint64(name[i])) * 1099511628211
+	}
+	hash ^= hash >> 32
+	hash *= 0x9e3779b97f4a7c15
+	return hash ^ hash>>32
 }
 
 func (t *table) after(place int) int {

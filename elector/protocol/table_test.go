@@ -37,7 +37,7 @@ func TestATableIsAMap(t *testing.T) {
 			assert.Same(t, want[g.name], g)
 			table.drop(g)
 		}
-		assert.Equal(t, table.count, 0)
+		assert.Zero(t, table.count)
 		assert.Nil(t, table.groups, "an empty one takes no room")
 	}
 }
