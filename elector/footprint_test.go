@@ -141,7 +141,7 @@ func TestAnIdleGroupCostsFewBytes(t *testing.T) {
 // They join in small lots, because the network between the hosts keeps the room of its largest burst.
 func TestAQuietGroupCostsFewerBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := names(15_000)
+		all := names(20_000)
 		network, stores, hosts := rpc.NewNetwork(1), [3]memberstate.MemStore{}, [3]*elector.Host{}
 		network.SetAll(rpc.Link{Delay: time.Millisecond})
 		for i := range hosts {

@@ -46,6 +46,7 @@ func TestPostgresIsGivenUserPasswordAndName(t *testing.T) {
 }
 
 func asPostgres(t *testing.T, c net.Conn) string {
+	t.Helper()
 	message := func() []byte {
 		var length [4]byte
 		_, err := io.ReadFull(c, length[:])
@@ -72,6 +73,7 @@ func TestMySQLIsGivenUserPasswordAndName(t *testing.T) {
 }
 
 func asMySQL(t *testing.T, c net.Conn) string {
+	t.Helper()
 	const abilities = 0x0000_0008 | 0x0000_0200 | 0x0000_8000 | 0x0008_0000 // a name, protocol 4.1, long answers, plugins
 	hello := append([]byte{10}, "8.0\x00\x01\x00\x00\x00saltsalt\x00"...)
 	hello = binary.LittleEndian.AppendUint16(hello, abilities&0xffff)

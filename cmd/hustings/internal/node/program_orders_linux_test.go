@@ -292,10 +292,10 @@ func TestAProgramHasHalfTheDetectionTimeToEnd(t *testing.T) {
 		paused := make(chan error, 1)
 		go func() { paused <- n.pauseProgram(t.Context(), 3) }()
 		killed := func() bool { _, err := w.orders.Stat(); return err != nil }
-		time.Sleep(n.detection/2 - 1)
+		<-time.After(n.detection/2 - 1)
 		synctest.Wait()
 		assert.False(t, killed())
-		time.Sleep(1)
+		<-time.After(1)
 		synctest.Wait()
 		assert.True(t, killed())
 		close(w.ended)

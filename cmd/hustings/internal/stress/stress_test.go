@@ -116,10 +116,10 @@ func TestNodesCanBeConnectedByTCP(t *testing.T) {
 		wires, err := (&cluster{options: &o, nodes: nodeNames(2)}).wires()
 		require.NoError(t, err)
 		for _, wire := range wires {
-			real, is := wire.(*grpcrpc.Transport)
+			byTCP, is := wire.(*grpcrpc.Transport)
 			assert.Equal(t, tcp, is)
 			if is {
-				real.Close()
+				byTCP.Close()
 			}
 		}
 	}
