@@ -186,7 +186,7 @@ func TestErrorsInAFileAreReportedInItsOwnWords(t *testing.T) {
 		"- n0":                     "the value is not a list of keys and values",
 		"members: n0":              "is not a list of members, each as {id: n0",
 		"leases: no way\nfoo: 1\n": `is not true or false; line 2: there is no key "foo"`,
-		"node: [":                  "n0.yaml: ",
+		"node: [":                  "n0.yaml: yaml: ",
 	} {
 		_, err := read(text)
 		assert.ErrorContains(t, err, says)

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -157,4 +158,24 @@ func TestAContenderThatStandsBackClaimsNothing(t *testing.T) {
 	won, err = s.Acquire(t.Context(), lease.Claim{})
 	require.NoError(t, err)
 	assert.True(t, won)
+}
+
+// The reason why a node gives up its office is logged, and the end of the office is none.
+func TestAProgramThatFailsIsLogged(t *testing.T) {
+	for command, ends := range map[string]bool{"exit 3": false, "sleep 1000": true} {
+		var logged bytes.Buffer
+		m := &member{out: NewPrinter(io.Discard, true), log: slog.New(slog.NewTextHandler(&logged, nil)), program: &program{command: command, every: time.Hour}}
+		ctx, cancel := context.WithCancel(t.Context())
+		if ends {
+			cancel()
+		}
+		require.Error(t, m.lead(ctx, 3))
+		cancel()
+		if ends {
+			assert.Empty(t, logged.String())
+		} else {
+			assert.Contains(t, logged.String(), "this node gives up the leadership")
+			assert.Contains(t, logged.String(), "exit status 3")
+		}
+	}
 }

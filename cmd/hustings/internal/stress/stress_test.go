@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
@@ -139,9 +140,10 @@ func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
 		start, idle, death bool
 		stopped            string
 	}{
-		"groups have a leader":             {stopped: "interrupted while the groups were started"},
-		"seconds of measuring idle groups": {start: true, idle: true, stopped: "interrupted while they were idle"},
-		"groups have a leader again":       {start: true, idle: true, death: true, stopped: "interrupted while the death of a node was measured"},
+		"groups have a leader":                                {stopped: "interrupted while the groups were started"},
+		"messages in a detection time, until the groups rest": {start: true, stopped: "interrupted while their members came to rest"},
+		"seconds of measuring idle groups":                    {start: true, idle: true, stopped: "interrupted while they were idle"},
+		"groups have a leader again":                          {start: true, idle: true, death: true, stopped: "interrupted while the death of a node was measured"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
@@ -226,12 +228,13 @@ func TestAReportHasAllItsFigures(t *testing.T) {
 
 func TestOptionsThatCannotBeRunAreRefusedByTheNameOfTheirFlag(t *testing.T) {
 	for flag, change := range map[string]func(*Options){
-		"--groups":     func(o *Options) { o.Groups = 0 },
-		"--nodes is 0": func(o *Options) { o.Nodes = 0 },
-		"--kill":       func(o *Options) { o.Nodes = 2 },
-		"--for":        func(o *Options) { o.Idle = 0 },
-		"--heartbeat":  func(o *Options) { o.Timing.Heartbeat = -1 },
-		"--leak":       func(o *Options) { o.Timing.Leak = -1 },
+		"--groups":      func(o *Options) { o.Groups = 0 },
+		"--nodes is 0":  func(o *Options) { o.Nodes = 0 },
+		"--nodes is 65": func(o *Options) { o.Nodes = memberstate.MaxMembers + 1 },
+		"--kill":        func(o *Options) { o.Nodes = 2 },
+		"--for":         func(o *Options) { o.Idle = 0 },
+		"--heartbeat":   func(o *Options) { o.Timing.Heartbeat = -1 },
+		"--leak":        func(o *Options) { o.Timing.Leak = -1 },
 	} {
 		o := small(change)
 		assert.ErrorContains(t, o.Check(), flag)
