@@ -164,10 +164,12 @@ func (w *words) expectLease(place int) func(*world) (string, bool) {
 // expectState is about the role that a node has.
 func (w *words) expectState(place int) func(*world) (string, bool) {
 	node, leader, role := w.Node(), nobody, memberstate.Role(0)
-	up := true
+	up, quiet := true, false
 	w.OneOf(map[string]func(){
 		"down":      func() { up = false },
 		"leader":    func() { role = memberstate.Leader },
+		"resting":   func() { role, quiet = memberstate.Leader, true },
+		"bonded":    func() { role, quiet = memberstate.Follower, true },
 		"candidate": func() { role = memberstate.Candidate },
 		"follower":  func() { role = memberstate.Follower },
 		"observer":  func() { role = memberstate.Observer },
@@ -181,11 +183,13 @@ func (w *words) expectState(place int) func(*world) (string, bool) {
 			return false
 		}
 		n := &w.nodes[node]
-		g := n.members[place].group.State()
+		g := &n.members[place].group
 		if !up || !n.Alive {
 			return n.Alive == up
 		}
-		return g.Role == role && (leader == nobody || int(g.Leader) == leader+1) && (term == 0 || g.Term == term)
+		s := g.State()
+		fits := s.Role == role && (leader == nobody || int(s.Leader) == leader+1) && (term == 0 || s.Term == term)
+		return fits && (!quiet || g.Rests() || g.Bonded())
 	})
 }
 

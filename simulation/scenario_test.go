@@ -64,7 +64,7 @@ func TestErrorsInScenariosNameTheLine(t *testing.T) {
 		"members 3\nat 1s observe\nheal n0 n1 n3": `line 3: "heal n0 n1 n3": there is no voter n3`,
 		"expect violation of everything":          `no invariant is called "of everything"`,
 		"expect leader n0":                        "it ends too early",
-		"expect n0 king at 1s":                    `"king" is none of candidate, down, follower, leader, observer`,
+		"expect n0 king at 1s":                    `"king" is none of bonded, candidate, down, follower, leader, observer, resting`,
 		"expect answer n0>n1 NO at 1s":            `no answer is called "NO"`,
 		"expect no hope at 1s":                    `"hope" is none of answer, leader, lease`,
 		"expect order n0 lost at 1s":              `"lost" is none of done, failed, open`,
