@@ -38,6 +38,8 @@ func (c *beatCounter) SendBeat(to string, b *rpc.Beat) {
 // fleet is three hosts with the same groups.
 type fleet struct {
 	t       *testing.T
+	groups  int
+	timing  elector.Timing
 	network *rpc.Network
 	hosts   [3]*elector.Host
 	sent    [3]*beatCounter
@@ -50,8 +52,14 @@ const fleetGroups = 20
 // withFleet plays a test with three hosts whose groups have elected their leaders, in virtual time.
 func withFleet(t *testing.T, change func(node int, c *elector.HostConfig), play func(*fleet)) {
 	t.Helper()
+	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), change: change}, play)
+}
+
+// withFleetOf does so with groups that are described by the fleet.
+func withFleetOf(t *testing.T, f *fleet, play func(*fleet)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fleet{t: t, network: rpc.NewNetwork(1), change: change}
+		f.t, f.network = t, rpc.NewNetwork(1)
 		f.network.SetAll(rpc.Link{Delay: time.Millisecond})
 		for i := range f.hosts {
 			f.stores[i] = new(memberstate.MemStore)
@@ -76,8 +84,9 @@ func (f *fleet) start(node int) {
 	}
 	f.hosts[node] = elector.MustHost(f.t, config)
 	_, err := f.hosts[node].JoinAll(func(yield func(elector.GroupConfig) bool) {
-		for i := range fleetGroups {
+		for i := range f.groups {
 			c := elector.GroupOf(fmt.Sprint("g", i), "n0", "n1", "n2")
+			c.Timing = f.timing
 			if c.Leases = i%2 == 0; !yield(c) {
 				return
 			}
@@ -88,7 +97,8 @@ func (f *fleet) start(node int) {
 }
 
 // leaders are the nodes that lead each group; -1: none does.
-func (f *fleet) leaders() (nodes [fleetGroups]int, terms [fleetGroups]memberstate.Term) {
+func (f *fleet) leaders() (nodes []int, terms []memberstate.Term) {
+	nodes, terms = make([]int, f.groups), make([]memberstate.Term, f.groups)
 	for i := range nodes {
 		nodes[i] = -1
 		for node, h := range f.hosts {
@@ -120,7 +130,7 @@ func (f *fleet) traffic(during time.Duration) (messages, beats int64) {
 }
 
 // assertLed checks that all groups have the leaders and terms that they had.
-func (f *fleet) assertLed(nodes [fleetGroups]int, terms [fleetGroups]memberstate.Term) {
+func (f *fleet) assertLed(nodes []int, terms []memberstate.Term) {
 	f.t.Helper()
 	still, in := f.leaders()
 	assert.Equal(f.t, nodes, still)
@@ -269,7 +279,7 @@ func TestANodeThatReturnsIsFollowingAgain(t *testing.T) {
 		assert.NotContains(t, nodes, 0)
 		f.start(0)
 		<-time.After(4 * elector.DefaultTiming().Heartbeat) // one for its node to be heard, and two in a group whose term it does not know
-		for i := range fleetGroups {
+		for i := range f.groups {
 			assert.NotEmpty(t, f.hosts[0].Elector(fmt.Sprint("g", i)).Status().Leader)
 		}
 		<-time.After(3 * time.Second)

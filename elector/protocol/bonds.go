@@ -91,8 +91,8 @@ func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 	o := g.offers()
 	if o == nil {
 		o = &officeBonds{term: g.Term}
-		o.expectAll(g)
 		g.duty().offers = o
+		n.expectUnknown(g)
 		n.beats.awake.add(g)
 	}
 	p := n.peerOf(g, to)
@@ -104,10 +104,16 @@ func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 	return &bond
 }
 
-// expectAll has a leader not rest before it knows who answers its heartbeats.
-func (o *officeBonds) expectAll(g *Group) {
-	others := g.everyoneElse()
-	o.present, o.before, o.rings = others, others, 0
+// expectUnknown has a leader not rest before it knows which of the members answer whose nodes it has never heard.
+func (n *Node) expectUnknown(g *Group) {
+	var unknown memberstate.Set
+	for seat := range g.everyoneElse().Seats() {
+		if n.peerOf(g, seat).link.peer == 0 {
+			unknown = unknown.With(seat)
+		}
+	}
+	o := g.offers()
+	o.present, o.before, o.rings = unknown, unknown, 0
 }
 
 // answer returns what the answer to a heartbeat says about the bond that it has offered. The group's

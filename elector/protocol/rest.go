@@ -36,6 +36,7 @@ func (n *Node) mayRest(g *Group) bool {
 		return false
 	}
 	n.countPresent(g)
+	n.doWithoutSilent(g)
 	for seat := range (g.everyoneElse() &^ o.taken).Seats() {
 		if n.needsHeartbeats(g, seat) {
 			return false
@@ -53,15 +54,32 @@ func (n *Node) mayRest(g *Group) bool {
 	return ok && n.now-confirmed < 2*g.Rules.Timing.Heartbeat
 }
 
-// needsHeartbeats says whether a member that is not bonded may be there. A node that has exchanged beats
-// with this one speaks if it is there. Of any other it is only known whether the member has answered
-// heartbeats lately; and an observer could not make itself heard when it comes.
-func (n *Node) needsHeartbeats(g *Group, seat memberstate.Seat) bool {
-	if p := n.peerOf(g, seat); p.link.peer != 0 {
-		return n.now-p.spokeAt < countsPresent*n.beats.every
-	}
+// doWithoutSilent has a leader not count on followers whose nodes are silent. It would wait for their answers,
+// and beat, as long as they are gone. When such a node speaks again, the leader is called.
+func (n *Node) doWithoutSilent(g *Group) {
 	o := g.offers()
-	return !g.Rules.PreVote || !g.Rules.Voters.Has(seat) || o.present.Has(seat) || o.before.Has(seat)
+	for seat := range o.taken.Seats() {
+		if n.silent(n.peerOf(g, seat)) {
+			o.taken = o.taken.Without(seat)
+		}
+	}
+}
+
+// silent says whether a node that has exchanged beats with this one does so no more.
+func (n *Node) silent(p *peer) bool { return n.now-p.spokeAt >= countsPresent*n.beats.every }
+
+// needsHeartbeats says whether a member that is not bonded may be there. It is there if it has answered lately,
+// or if its node speaks. A node that has exchanged beats and is silent is gone, or exchanges none any more; then
+// its voter is heard when it asks for votes. So is a voter of which nothing is known; an observer would not be.
+func (n *Node) needsHeartbeats(g *Group, seat memberstate.Seat) bool {
+	o := g.offers()
+	if o.present.Has(seat) || o.before.Has(seat) {
+		return true
+	}
+	if p := n.peerOf(g, seat); p.link.peer != 0 {
+		return !n.silent(p)
+	}
+	return !g.Rules.PreVote || !g.Rules.Voters.Has(seat)
 }
 
 // countPresent counts who is there, when the leader's alarm rings.
@@ -183,7 +201,7 @@ func (n *Node) wake(g *Group) {
 	}
 	c.drop(n, g)
 	g.cohort, o.taken = nil, c.seats
-	o.expectAll(g)
+	n.expectUnknown(g)
 	n.beats.awake.add(g)
 	g.goOnBeating(r, c.seats, answered, confirmed, missed)
 	n.alarms.set(g, due)
