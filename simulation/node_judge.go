@@ -35,7 +35,7 @@ func (n *node) judged(incarnation uint32) {
 	if n.judgeHeld = n.judgeHangs; n.judgeHeld {
 		return
 	}
-	n.Judging = 0
+	n.Judging, n.JudgedAsleep = 0, n.Paused
 	r := protocol.Request{Subject: protocol.Subject{Kind: protocol.TellStalled}}
 	for place := range n.members {
 		m := &n.members[place]

@@ -78,7 +78,7 @@ func (c *Checker) caused(n *Member, says protocol.Inability) bool {
 	case protocol.NotAbleUnhealthy:
 		return n.Engine.Unwell
 	case protocol.NotAbleSilent:
-		return c.mute(n) || c.late(n.Node.Judging)
+		return c.mute(n) || c.late(n.Node.Judging) || n.asking.awake == *c.now && n.Node.JudgedAsleep
 	case protocol.NotAbleDisk:
 		return c.late(n.Node.Saving)
 	case protocol.NotAblePause:

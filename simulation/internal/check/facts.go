@@ -23,6 +23,8 @@ type Node struct {
 	Sluggish    time.Duration // how much longer everything takes
 	Saving      int64         // since when a save has been under way; 0: there is none
 	Judging     int64         // since when its function that judges all engines has been running; 0: it is not
+	// JudgedAsleep says that this function returned last while the process stood still, which has not heard of it then.
+	JudgedAsleep bool
 
 	exchanged exchanged
 }
