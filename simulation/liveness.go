@@ -102,9 +102,11 @@ func (w *world) heal(core []int) {
 	for place := range w.groups { // members that prefer different leaders would hand over to and fro
 		for _, i := range core {
 			wanted := w.nodes[core[0]].members[place].rules().Preferred
-			if m := &w.nodes[i].members[place]; m.rules().Preferred != wanted {
+			m := &w.nodes[i].members[place]
+			if m.rules().Preferred != wanted {
 				m.prefers(wanted)
 			}
+			m.electorate.Rules.Preferred = wanted // it may be about to join again
 		}
 	}
 }

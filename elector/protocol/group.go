@@ -87,6 +87,7 @@ type transient struct {
 	attempt   *attempt      // the handover under way
 	err       error         // that has ended the group
 	campaigns bool          // its campaign keeps others waiting. See muster.go
+	repeats   time.Duration // how long it may ask again without waiting itself; 0: its campaign is over
 }
 
 // pending is a step on its way, with its purpose.

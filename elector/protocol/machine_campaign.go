@@ -437,13 +437,21 @@ func (m *Machine) rank(r *Rules, last memberstate.Seat) int {
 	return rank
 }
 
-// turn orders the voters of a term: smaller is earlier.
+// place orders the voters of a term in the way that all of them know: smaller is earlier.
+func (m *Machine) place(r *Rules, v memberstate.Seat) int {
+	n := r.Voters.Len()
+	place := (m.lot.place(v, n) + n - int(m.Term%memberstate.Term(n))) % n
+	if !r.Preferred.Has(v) {
+		place += n
+	}
+	return place
+}
+
+// turn orders the voters of a term in the order in which they stand, as far as this member knows: those
+// that had better not lead stand later than their places say.
 func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 	n := r.Voters.Len()
-	turn := (m.lot.place(v, n) + n - int(m.Term%memberstate.Term(n))) % n
-	if !r.Preferred.Has(v) {
-		turn += n
-	}
+	turn := m.place(r, v)
 	if v == last {
 		turn += 2 * n
 	}

@@ -147,9 +147,12 @@ func (m *Machine) isAboutToLead(r *Rules, q *Message) bool {
 
 // goesFirst says whether this member asks for the same term, and its turn is earlier: after a lost
 // message its round lasts into the other candidate's slot (D12). It no longer insists once a voter
-// has refused it.
+// has refused it. What it knows of the other's ability may be old: if two members believed of each other that
+// they are not able, and insisted because of that, they would refuse each other for ever. So its turn must be
+// earlier in the order that both know, too.
 func (m *Machine) goesFirst(r *Rules, q *Message) bool {
 	return r.Ranks && m.round.phase == preVoting && m.Role == memberstate.Candidate && m.round.asked == q.Term && m.round.answered == m.round.accepted &&
+		m.place(r, r.Self) < m.place(r, q.From) &&
 		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 

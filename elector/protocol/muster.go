@@ -7,6 +7,11 @@
 // later, so they wait behind those in which it is this one's, and most of them never stand: the other
 // member asks for their votes meanwhile.
 //
+// A campaign keeps its place while its first round is under way. A candidate that is not elected then waits for a
+// random time, and asks again without waiting in the queue, too: in the same queues at two nodes the same
+// candidates would meet again and again, and only the random time separates them. It may do so for about as long as
+// it takes to ask twice. Then others get their chance.
+//
 // To the machine, a campaign that waits is an alarm that rings late, as on a busy computer. So the muster
 // decides nothing that safety depends on.
 
@@ -32,7 +37,7 @@ type campaign struct {
 	group *Group
 	alarm uint32        // that rang for it, ...
 	due   time.Duration // ... and when that was due. If another one is set meanwhile, it is off
-	until time.Duration // once it is under way, how long it keeps others waiting. It may hang, because its engine does
+	until time.Duration // once it is under way, how long it keeps others waiting at most. Its engine may hang
 }
 
 // usualCampaigns keeps a node busy, and is handled well before its rounds end.
@@ -42,7 +47,14 @@ const usualCampaigns = 1024
 // nodes.
 func (n *Node) LimitCampaigns(most int) { n.muster.most = most }
 
-// begins says whether a campaign begins when the alarm rings. An alarm within a round goes on with it.
+// queues says whether a campaign begins when the group's alarm rings, and so waits in the queue. An alarm within a round
+// goes on with it.
+func (n *Node) queues(g *Group) bool {
+	x := g.transient()
+	return g.begins() && (x == nil || n.now >= x.repeats)
+}
+
+// begins says whether a round begins when the alarm rings.
 func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.round.phase == idle }
 
 // campaign begins the campaigns that wait, as many as there is room for.
@@ -68,6 +80,7 @@ func (n *Node) campaign() {
 				m.open++
 			}
 			c.until = n.now + g.Rules.Timing.Detection()
+			x.repeats = c.until + g.Rules.Timing.MaxVoteWait
 			m.begun.add(*c)
 			n.give(g, &Input{Kind: Ring, Number: c.alarm}, purpose{})
 			return true

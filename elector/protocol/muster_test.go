@@ -69,6 +69,44 @@ func TestACampaignThatHangsDoesNotKeepOthersWaitingForEver(t *testing.T) {
 	assert.Empty(t, third.did(), "its place is taken")
 }
 
+// In the same queues at two nodes the same candidates would meet again and again. So one that is not elected waits for a
+// random time only before it asks again, for about as long as it takes to ask twice.
+func TestACandidateAsksAgainWithoutTheQueue(t *testing.T) {
+	a := newRecorders(t, 3)[0]
+	a.node.LimitCampaigns(1)
+	a.start()
+	became := func(phase phase) bool {
+		at, waits := a.node.Next()
+		require.True(t, waits)
+		a.node.At(at)
+		a.node.EndTurn()
+		a.answer()
+		a.node.Saved(nil)
+		return a.group.round.phase == phase
+	}
+	for !became(preVoting) {
+	}
+	lasts := a.node.now + a.group.Rules.Timing.Detection() + a.group.Rules.Timing.MaxVoteWait
+	b, c := a.beside("b"), a.beside("c")
+	b.ring()
+	assert.Empty(t, append(b.did(), c.did()...), "its first round is under way")
+	for !became(idle) {
+	}
+	stands(t, b, c)
+	for !became(preVoting) {
+	}
+	assert.Less(t, a.node.now, lasts, "it asks again, although another one has the place")
+	for !became(idle) {
+	}
+	a.node.At(lasts - 1)
+	assert.False(t, a.node.queues(&a.group))
+	a.node.At(lasts)
+	assert.True(t, a.node.queues(&a.group), "then others get their chance")
+	a.group.Role = memberstate.Follower
+	a.node.tidy(&a.group)
+	assert.Nil(t, a.group.transient(), "nothing is left of the campaign")
+}
+
 // Most of those that wait need not stand in the end, because another member does.
 func TestWhoFollowsALeaderMeanwhileDoesNotStand(t *testing.T) {
 	a := newRecorders(t, 1)[0]

@@ -145,7 +145,7 @@ func (n *Node) EndTurn() {
 			n.rest(g)
 			continue
 		}
-		if g.begins() {
+		if n.queues(g) {
 			n.muster.waiting.add(campaign{group: g, alarm: alarm, due: g.due})
 			continue
 		}

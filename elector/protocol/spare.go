@@ -3,6 +3,8 @@
 
 package protocol
 
+import "github.com/hustings/hustings/memberstate"
+
 // spare is what no group needs now.
 type spare struct {
 	steps      []*pending
@@ -42,7 +44,10 @@ func (n *Node) tidy(g *Group) {
 	if g.round.phase == idle {
 		n.muster.end(x)
 	}
-	if x.campaigns || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
+	if g.Role != memberstate.Candidate {
+		x.repeats = 0
+	}
+	if x.campaigns || x.repeats > 0 || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return
 	}
 	g.rare.transient = nil

@@ -234,12 +234,16 @@ func TestTheEarlierTurnGoesFirst(t *testing.T) {
 		change func(c *turn)
 		want   rpc.Result
 	}{
-		"it asks":                     {func(*turn) {}, rpc.RejectTakingLeadership},
-		"it was accepted":             {func(c *turn) { c.answer(3, rpc.Accept, 0) }, rpc.RejectTakingLeadership},
-		"it was refused":              {func(c *turn) { c.answer(3, rpc.RejectSmallLedgerEndIndex, 0) }, rpc.Accept},
-		"it asks for another term":    {func(c *turn) { c.machine.round.asked = 2 }, rpc.Accept},
-		"it asks for nothing":         {func(c *turn) { c.machine.round.phase = idle }, rpc.Accept},
-		"its turn is later":           {func(c *turn) { c.rules.Preferred = memberstate.SetOf(2) }, rpc.Accept},
+		"it asks":                  {func(*turn) {}, rpc.RejectTakingLeadership},
+		"it was accepted":          {func(c *turn) { c.answer(3, rpc.Accept, 0) }, rpc.RejectTakingLeadership},
+		"it was refused":           {func(c *turn) { c.answer(3, rpc.RejectSmallLedgerEndIndex, 0) }, rpc.Accept},
+		"it asks for another term": {func(c *turn) { c.machine.round.asked = 2 }, rpc.Accept},
+		"it asks for nothing":      {func(c *turn) { c.machine.round.phase = idle }, rpc.Accept},
+		"its turn is later":        {func(c *turn) { c.rules.Preferred = memberstate.SetOf(2) }, rpc.Accept},
+		"it is not able":           {func(c *turn) { c.machine.inability = NotAbleUnhealthy }, rpc.Accept},
+		"neither is able": {func(c *turn) {
+			c.machine.inability, c.machine.unable = NotAbleUnhealthy, memberstate.SetOf(2)
+		}, rpc.RejectTakingLeadership},
 		"there are no turns":          {func(c *turn) { c.rules.Ranks = false }, rpc.Accept},
 		"it leads, and asks for more": {func(c *turn) { c.machine.Role = memberstate.Leader }, rpc.Accept},
 	} {
@@ -253,6 +257,23 @@ func TestTheEarlierTurnGoesFirst(t *testing.T) {
 			assert.Equal(t, before, c.machine, "to be asked for a pre-vote changes nothing")
 		})
 	}
+}
+
+// What two members know of each other's ability may be old. If each takes the other for not able, one of them yields
+// all the same.
+func TestTwoCandidatesDoNotInsistBoth(t *testing.T) {
+	insist := 0
+	for _, self := range []memberstate.Seat{1, 2} {
+		other := 3 - self
+		c := preVoteAsked(t)
+		c.rules.Self, c.machine.unable = self, memberstate.SetOf(other)
+		c.machine.round.accepted, c.machine.round.answered = memberstate.SetOf(self), memberstate.SetOf(self)
+		c.give(Input{Kind: Receive, Message: Message{From: other, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1}}})
+		if c.out.Reply.Result == rpc.RejectTakingLeadership {
+			insist++
+		}
+	}
+	assert.Equal(t, 1, insist)
 }
 
 // A candidate that asked too early asks again in its own slot.

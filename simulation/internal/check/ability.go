@@ -33,8 +33,11 @@ const (
 	longestHold = 128
 	mostAtOnce  = 16
 	mostOften   = 8
-	// hangsWithin is how soon a member must say that something hangs: it waits for one, and its clock may be slow.
-	hangsWithin = 3
+	// hangsWithin is how soon a member must say that something hangs. It waits for one. If nothing happens at its
+	// node then, which may last for another one, it takes the process for the cause, and waits for half of one
+	// more; and it says so when something happens next, which may take one again. Its clock may be slow, too, by
+	// three tenths.
+	hangsWithin = 5
 )
 
 // ability is what a member has said of its ability in this incarnation. Times are by its clock.
