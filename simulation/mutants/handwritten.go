@@ -68,7 +68,6 @@ var handwritten = []mutant{
 	{"silence-from-before-the-last-beat", "elector/protocol/beats.go", "\t\tp.heardAt = n.now\n", "", ""},
 	{"rests-without-a-quorum", "elector/protocol/rest.go", "if !ok || n.now-confirmed >= 2*c.rules.Timing.Heartbeat {", "if ok && false {", ""},
 	{"rests-on-a-member-that-is-gone", "elector/protocol/rest.go", "c.seats, c.peers = seats,", "c.seats, c.peers = c.seats,", ""},
-	{"two-candidates-insist", "elector/protocol/machine_vote.go", "\t\tm.place(r, r.Self) < m.place(r, q.From) &&\n", "", ""},
 	{"packed-without-its-vote", "elector/protocol/packing.go", "\tif !p.isPackedOf(g) {\n\t\treturn\n\t}\n", "\tp.vote = memberstate.Nobody\n", ""},
 	{"packed-without-its-promise", "elector/protocol/packing.go", "\tif !p.isPackedOf(g) {\n\t\treturn\n\t}\n", "\tp.promise = 0\n", ""},
 	{"packed-without-its-ledger", "elector/protocol/packing.go", "\tif !p.isPackedOf(g) {\n\t\treturn\n\t}\n", "\tp.ledger = ledgerLog{}\n", ""},
@@ -79,8 +78,6 @@ var handwritten = []mutant{
 	{"packed-lease-not-extended", "elector/protocol/rest.go", "\t\tg.packed.until = until\n\t\tg.engine.Hold(until)\n", "", ""},
 	{"campaigns-never-over", "elector/protocol/muster.go", "\t\tm.open--\n", "", ""},
 	{"hung-campaigns-keep-others-waiting", "elector/protocol/muster.go", "x.campaigns && n.now >= c.until", "false", ""},
-	{"candidates-ask-again-in-the-queue", "elector/protocol/muster.go", "(x == nil || n.now >= x.repeats)", "(x == nil || n.now >= 0)", ""},
-	{"candidates-never-queue-again", "elector/protocol/muster.go", "(x == nil || n.now >= x.repeats)", "(x == nil || x.repeats == 0)", ""},
 	{"campaigns-that-wait-are-forgotten", "elector/protocol/muster.go", "case m.open >= m.most:\n\t\t\treturn false", "case m.open >= m.most:\n\t\t\treturn true", ""},
 
 	// Ledgers.
