@@ -89,6 +89,7 @@ func (n *node) start() {
 	if most := w.options.Campaigns; most > 0 {
 		n.host.LimitCampaigns(most)
 		n.intake.LimitTurn(most)
+		n.host.LimitLeavings(most)
 	}
 	n.host.At(n.local())
 	for place := range n.members {

@@ -26,11 +26,15 @@ type beats struct {
 	rest   []*cohort                // those that do not
 	waits  []*Group                 // groups with bonds whose step has begun to wait in this turn
 	write  rpc.Beat
+	most   int // leavings that a beat tells of
 }
 
 // keptBeats is how many beats' times are kept. A node beats as often as the group with the shortest
 // heartbeat needs, and round trips may be longer than a few of these.
 const keptBeats = 64
+
+// LimitLeavings bounds the leavings that a beat tells of. Without it they are as many as fit in a packet.
+func (n *Node) LimitLeavings(most int) { n.beats.most = most }
 
 // know lists a node among those that exchange beats.
 func (b *beats) know(p *peer) {
@@ -90,7 +94,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 	p.spokeAt = n.now
 	p.speaks()
 	n.call(p)
-	t := p.link.hears(b, n.beats.number, func(l *rpc.Leaving) { n.ended(p, l) })
+	t := p.link.hears(b, n.beats.number, n.beats.most, func(l *rpc.Leaving) { n.ended(p, l) })
 	p.reply = p.reply || t.reply
 	if t.beat {
 		p.heardAt = n.now
@@ -191,7 +195,7 @@ func (n *Node) sendBeats() {
 		if p.reply || due && p.offers > 0 {
 			p.reply = false
 			b.write.From, b.write.To = n.self, p.id
-			p.link.writes(&b.write, b.number)
+			p.link.writes(&b.write, b.number, b.most)
 			n.beats.edge.SendBeat(p.id, &b.write)
 		}
 	}

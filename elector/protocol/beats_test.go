@@ -62,3 +62,28 @@ func TestOtherBeatsAreDropped(t *testing.T) {
 	assert.EqualValues(t, 5, n.peers.members["n1"].link.peer)
 	assert.True(t, n.peers.members["n1"].reply, "the other node does not know this one yet")
 }
+
+// What did not fit in a beat is told when the other node has taken that one in.
+func TestTheRestOfTheLeavingsIsTold(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	n := d.node
+	n.Exchange(1, 1, nil) // it sends none here
+	n.Start(&d.group)
+	beat := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 5}}
+	n.Beat(&beat)
+	other := n.peers.members["n1"]
+	for range 6 {
+		other.link.departed.add("g", 1, false)
+	}
+	for _, c := range []struct {
+		fit   int
+		knows uint32
+		more  bool
+	}{{4, 3, false}, {1, 4, true}, {2, 6, false}} {
+		n.LimitLeavings(c.fit)
+		other.reply = false
+		beat.Of, beat.SeenDeparted = other.link.own, c.knows
+		n.Beat(&beat)
+		assert.Equal(t, c.more, other.reply, "%+v", c)
+	}
+}

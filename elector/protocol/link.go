@@ -72,12 +72,15 @@ func (l *leavings) add(group string, term memberstate.Term, released bool) {
 	l.kept = append(l.kept, rpc.Leaving{Group: group, Term: term, Number: l.count() + 1, Released: released})
 }
 
-// confirm drops those that the other knows by now.
-func (l *leavings) confirm(seen uint32) {
-	if known := seen - l.told; known <= uint32(len(l.kept)) { // otherwise it is an old number, or an impossible one
-		l.kept = slices.Delete(l.kept, 0, int(known))
-		l.told = seen
+// confirm drops those that the other knows by now, and says how many these were.
+func (l *leavings) confirm(seen uint32) int {
+	known := seen - l.told
+	if known > uint32(len(l.kept)) { // it is an old number, or an impossible one
+		return 0
 	}
+	l.kept = slices.Delete(l.kept, 0, int(known))
+	l.told = seen
+	return int(known)
 }
 
 // reaches says whether a counter has come as far as another, if they are not very far apart.
@@ -144,14 +147,14 @@ func (l *Link) moves(epoch uint32) bool {
 	return true
 }
 
-// writes writes a beat, or an answer. Newest is the newest beat of this node.
-func (l *Link) writes(b *rpc.Beat, newest uint64) {
+// writes writes a beat, or an answer. Newest is the newest beat of this node. The beat tells of so many leavings at most.
+func (l *Link) writes(b *rpc.Beat, newest uint64, most int) {
 	b.Session, b.Number, b.Answers, b.Epoch = l.session(), newest, l.heard, l.silences
 	b.Released, b.Departed = l.released.count(), l.departed.count()
 	b.SeenReleased, b.SeenDeparted = l.seenReleased, l.seenDeparted
 	b.Leavings = b.Leavings[:0]
 	for _, all := range []*leavings{&l.released, &l.departed} {
-		room := rpc.MaxLeavings - len(b.Leavings)
+		room := most - len(b.Leavings)
 		b.Leavings = append(b.Leavings, all.kept[:min(room, len(all.kept))]...)
 	}
 }
@@ -161,14 +164,17 @@ type tidings struct {
 	beat     bool // it counts for the groups that follow the other node
 	answered bool // it answers a newer beat than those before
 	allEnd   bool // no follower at the other node is bonded any more
-	reply    bool // the other node waits for an answer
+	reply    bool // the other node waits for an answer, or for the rest of what it is told
 }
 
-// hears takes in a beat of this session. Newest is the newest beat of this node. Leave is called for
-// each end of a bond that was not known yet, before anything else.
-func (l *Link) hears(b *rpc.Beat, newest uint64, leave func(*rpc.Leaving)) (t tidings) {
-	l.released.confirm(b.SeenReleased)
-	l.departed.confirm(b.SeenDeparted)
+// hears takes in a beat of this session. Newest is the newest beat of this node, and most is how many leavings that
+// one had room for. Leave is called for each end of a bond that was not known yet, before anything else.
+func (l *Link) hears(b *rpc.Beat, newest uint64, most int, leave func(*rpc.Leaving)) (t tidings) {
+	if l.released.confirm(b.SeenReleased)+l.departed.confirm(b.SeenDeparted) >= most {
+		// There may be more than there was room for. Until all are known no beat counts, so they do not wait for
+		// the next one.
+		t.reply = len(l.released.kept)+len(l.departed.kept) > 0
+	}
 	for i := range b.Leavings {
 		one, seen := &b.Leavings[i], &l.seenDeparted
 		if one.Released {

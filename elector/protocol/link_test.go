@@ -26,7 +26,7 @@ func newLinked() *linked {
 func (l *linked) beats() tidings {
 	var b rpc.Beat
 	l.newest++
-	l.leader.writes(&b, l.newest)
+	l.leader.writes(&b, l.newest, rpc.MaxLeavings)
 	return l.arrives(&b)
 }
 
@@ -35,7 +35,7 @@ func (l *linked) arrives(b *rpc.Beat) tidings {
 	if !current {
 		return tidings{}
 	}
-	return l.follower.hears(b, 0, l.leaves)
+	return l.follower.hears(b, 0, rpc.MaxLeavings, l.leaves)
 }
 
 func (l *linked) leaves(one *rpc.Leaving) { l.left = append(l.left, *one) }
@@ -43,9 +43,9 @@ func (l *linked) leaves(one *rpc.Leaving) { l.left = append(l.left, *one) }
 // answers has the follower's node answer, and the answer arrive.
 func (l *linked) answers() tidings {
 	var b rpc.Beat
-	l.follower.writes(&b, 0)
+	l.follower.writes(&b, 0, rpc.MaxLeavings)
 	l.leader.meets(b.Session)
-	return l.leader.hears(&b, l.newest, l.leaves)
+	return l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves)
 }
 
 // One beat has room for some of the leavings only. It counts when all of them are known.
@@ -56,10 +56,14 @@ func TestABeatCountsWhenAllReleasesAreKnown(t *testing.T) {
 	}
 	for range 2 {
 		assert.False(t, l.beats().beat)
-		assert.False(t, l.answers().answered)
+		answer := l.answers()
+		assert.False(t, answer.answered)
+		assert.True(t, answer.reply, "the rest does not wait for the next beat")
 	}
 	assert.True(t, l.beats().beat)
-	assert.True(t, l.answers().answered)
+	answer := l.answers()
+	assert.True(t, answer.answered)
+	assert.False(t, answer.reply, "there is no rest")
 	assert.Len(t, l.left, 2*rpc.MaxLeavings+1)
 	assert.Empty(t, l.leader.released.kept, "the follower's node has told that it knows them")
 }
@@ -76,6 +80,23 @@ func TestAnAnswerCountsWhenAllDeparturesAreKnown(t *testing.T) {
 	assert.Len(t, l.left, rpc.MaxLeavings+1)
 }
 
+// Those that have happened since the beat left wait for the next one. Otherwise two nodes with many leavings would send one
+// beat after another.
+func TestOnlyAFullBeatIsFollowedByAnother(t *testing.T) {
+	l := newLinked()
+	for range rpc.MaxLeavings {
+		l.leader.released.add("g", 1, true)
+	}
+	assert.True(t, l.beats().beat)
+	assert.False(t, l.answers().reply, "there is nothing to follow")
+	for range rpc.MaxLeavings - 1 {
+		l.leader.released.add("g", 1, true)
+	}
+	assert.True(t, l.beats().beat)
+	l.leader.released.add("g", 2, true)
+	assert.False(t, l.answers().reply)
+}
+
 // A leaving that is told twice is one, and one before which others are missing waits for them.
 func TestLeavingsAreTakenOnceAndInOrder(t *testing.T) {
 	l := newLinked()
@@ -85,7 +106,7 @@ func TestLeavingsAreTakenOnceAndInOrder(t *testing.T) {
 	}
 	var b rpc.Beat
 	l.newest++
-	l.leader.writes(&b, l.newest)
+	l.leader.writes(&b, l.newest, rpc.MaxLeavings)
 	gap := b
 	gap.Leavings = b.Leavings[1:]
 	assert.False(t, l.arrives(&gap).beat)
@@ -100,9 +121,9 @@ func TestAnAnswerToNoBeatIsIgnored(t *testing.T) {
 	l := newLinked()
 	l.beats()
 	b := rpc.Beat{Session: l.follower.session(), Answers: 2}
-	assert.False(t, l.leader.hears(&b, l.newest, l.leaves).answered)
+	assert.False(t, l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves).answered)
 	b.Answers = 1
-	assert.True(t, l.leader.hears(&b, l.newest, l.leaves).answered)
+	assert.True(t, l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves).answered)
 }
 
 // What is kept for a node that does not confirm it is bounded: then all bonds end, as if this node had

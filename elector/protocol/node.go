@@ -113,7 +113,7 @@ type Node struct {
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
 	n := &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration), step: new(pending)}
-	n.muster.most = usualCampaigns
+	n.muster.most, n.beats.most = usualCampaigns, rpc.MaxLeavings
 	n.fx.node = n
 	return n
 }

@@ -19,7 +19,8 @@ type exchanged struct {
 	sent     []sentBeat
 	arrived  [MaxNodes][]arrivedBeat  // by the node whose beats they are
 	answered [MaxNodes][]answeredBeat // by that node, too
-	epochs   [MaxNodes]epoch          // the newest that each node has told
+	epochs   [MaxNodes]told           // the newest that each node has told
+	departed [MaxNodes]told           // how many departures each node has told
 }
 
 // keptNumbers is how many beats are remembered, as a process does.
@@ -48,23 +49,39 @@ type answeredBeat struct {
 	until   []time.Duration    // for how long it has promised to stand by the sender, by group
 }
 
-// epoch is how often a process has given up another.
-type epoch struct {
+// told is a number that a process has told another in a session: how often it has given it up, or how many of the bonds
+// to it have ended.
+type told struct {
 	session rpc.Session
 	number  uint32
 }
 
-// goesOn says whether a message is of this epoch. A later one begins a later epoch.
-func (e *epoch) goesOn(s rpc.Session, number uint32) bool {
-	if s != e.session {
-		if s.Incarnation >= e.session.Incarnation {
-			*e = epoch{s, number}
+// goesOn says whether a message is of this epoch. A later one begins a later epoch. A late message of an earlier session,
+// of either process, does not bring that one back.
+func (t *told) goesOn(s rpc.Session, number uint32) bool {
+	if s != t.session {
+		if s.Incarnation >= t.session.Incarnation && s.Of >= t.session.Of {
+			*t = told{s, number}
 		}
 		return true
 	}
-	goesOn := number == e.number
-	e.number = max(e.number, number)
+	goesOn := number == t.number
+	t.number = max(t.number, number)
 	return goesOn
+}
+
+// tells notes the departures that a beat tells of, and says whether all are known that its sender has counted. Until then
+// it answers for no group.
+func (t *told) tells(b *rpc.Beat) (all bool) {
+	if t.goesOn(b.Session, 0); t.session != b.Session {
+		return false
+	}
+	for _, l := range b.Leavings {
+		if !l.Released && l.Number == t.number+1 {
+			t.number++
+		}
+	}
+	return t.number == b.Departed
 }
 
 // BondArrives notes what the answer to a heartbeat says about the bond, before it is taken in.
@@ -136,7 +153,8 @@ func (c *Checker) at(node *Node, place int) *Member {
 func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 	bonded := func(n *Member) bool { return n.Group.Bonded() && n.Group.State().Leader == from.Seat }
 	*kept(&at.exchanged.arrived[from.Index], b.Number) = arrivedBeat{b.Session, b.Number, c.terms(at, bonded)}
-	if !at.exchanged.epochs[from.Index].goesOn(b.Session, b.Epoch) {
+	all := at.exchanged.departed[from.Index].tells(b)
+	if !at.exchanged.epochs[from.Index].goesOn(b.Session, b.Epoch) || !all {
 		return // it has given this node up, so it answers for no group
 	}
 	a, beat := kept(&from.exchanged.answered[at.Index], b.Answers), kept(&at.exchanged.sent, b.Answers)
