@@ -55,7 +55,6 @@ var handwritten = []mutant{
 	{"bond-older-than-a-departure", "elector/protocol/link.go", "b.Epoch == l.epoch && b.Count == l.seenDeparted, allEnd", "b.Epoch == l.epoch, allEnd", ""},
 	{"beats-although-a-release-is-missing", "elector/protocol/link.go", "b.Released == l.seenReleased && b.Number", "b.Number", ""},
 	{"answers-although-a-departure-is-missing", "elector/protocol/link.go", "b.Epoch == l.epoch && b.Departed == l.seenDeparted && b.Answers", "b.Epoch == l.epoch && b.Answers", ""},
-	{"leavings-out-of-order", "elector/protocol/link.go", "if one.Number == *seen+1 {\n\t\t\t*seen++", "if one.Number > *seen {\n\t\t\t*seen = one.Number", ""},
 	{"beats-older-than-the-bond", "elector/protocol/link.go", "\tl.floor = max(l.floor, b.After)\n", "", ""},
 	{"older-beats-count", "elector/protocol/link.go", "b.Number > max(l.heard, l.floor)", "b.Number > l.floor", "a beat that arrives again only prolongs the wait for its leader"},
 	{"epochs-not-counted", "elector/protocol/beats.go", "\t\t\tp.link.silences++\n", "", ""},
