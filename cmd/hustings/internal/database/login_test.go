@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -124,6 +125,26 @@ func TestALoginThatNobodyAnswersIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, db.Prepare(t.Context()), context.DeadlineExceeded)
 	assert.NoError(t, db.Close())
+	assert.NoError(t, l.Close())
+}
+
+// Whoever asks a database that says nothing waits no longer than he wants to.
+func TestACallEndsWithItsContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	db, err := database.Open("redis://"+l.Addr().String()+"?read_timeout=-1", database.ForCandidates)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		assert.NoError(t, err)
+		accepted <- c
+	}()
+	require.Error(t, db.Prepare(ctx))
+	assert.NoError(t, db.Close())
+	assert.NoError(t, (<-accepted).Close())
 	assert.NoError(t, l.Close())
 }
 

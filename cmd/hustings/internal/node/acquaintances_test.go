@@ -74,6 +74,42 @@ func TestAPeerIsRecordedBeforeItsMessagesAreTakenIn(t *testing.T) {
 	assert.False(t, met.know("n2", "users"), "this node has no such group")
 }
 
+// counting is a disk that counts the files that are open.
+type counting struct {
+	memberstate.Disk
+	open int
+}
+
+func (d *counting) Open(name string) (memberstate.File, error) {
+	f, err := d.Disk.Open(name)
+	if err == nil {
+		d.open++
+		f = openFile{f, d}
+	}
+	return f, err
+}
+
+type openFile struct {
+	memberstate.File
+	of *counting
+}
+
+func (f openFile) Close() error {
+	f.of.open--
+	return f.File.Close()
+}
+
+func TestTheRecordOfPeersIsClosedWhenItHasBeenRead(t *testing.T) {
+	disk, config := &counting{Disk: new(crashdisk.Disk)}, Config{Node: "n0", Group: "orders"}
+	met, err := acquaintancesOf(disk, config, false, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, met.begin())
+	met, err = acquaintancesOf(disk, config, true, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	assert.False(t, met.everyone)
+	assert.Zero(t, disk.open)
+}
+
 // durably is a handler that checks, while it is called, what a crash would leave.
 type durably struct {
 	rpc.Handler

@@ -218,6 +218,8 @@ func TestAReportHasAllItsFigures(t *testing.T) {
 	}
 	assert.Equal(t, wholeReport, printed(t, &r))
 	r.Death.Led = r.Death.Groups
+	r.Wire = "memory"
+	assert.Contains(t, printed(t, &r), "connected in memory.\n")
 	assert.NotContains(t, printed(t, &r), "still without a leader")
 	again := Report{}
 	of, err := json.Marshal(r)
@@ -239,6 +241,6 @@ func TestOptionsThatCannotBeRunAreRefusedByTheNameOfTheirFlag(t *testing.T) {
 		o := small(change)
 		assert.ErrorContains(t, o.Check(), flag)
 	}
-	o := small(func(o *Options) { o.Nodes, o.Kill = 1, false })
+	o := small(func(o *Options) { o.Groups, o.Nodes, o.Kill, o.Idle = 1, 1, false, 1 })
 	assert.NoError(t, o.Check())
 }
