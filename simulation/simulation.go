@@ -52,7 +52,7 @@ type Options struct {
 	// Open has nodes pack no groups, for a comparison with a run in which they do: see protocol.Node.KeepOpen.
 	Open bool
 	// Campaigns is how many campaigns a node has under way at a time, how many requests it handles in a turn, and of how
-	// many leavings a beat tells; 0: as many as suit real nodes.
+	// many leavings a beat tells, if that is no less than a quarter of the groups; 0: as many as suit real nodes.
 	Campaigns int
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
