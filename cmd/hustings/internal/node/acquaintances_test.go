@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +109,25 @@ func TestTheRecordOfPeersIsClosedWhenItHasBeenRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, met.everyone)
 	assert.Zero(t, disk.open)
+}
+
+// Voters may ask whether this node knows them while it hears a peer for the first time.
+func TestPeersAreAskedForWhileOneIsHeard(t *testing.T) {
+	met, err := acquaintancesOf(new(crashdisk.Disk), Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, met.begin())
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for !met.know("n9", "orders") {
+				runtime.Gosched()
+			}
+		})
+	}
+	for peer := range 10 {
+		assert.True(t, met.note(fmt.Sprint("n", peer), "orders"))
+	}
+	asking.Wait()
 }
 
 // durably is a handler that checks, while it is called, what a crash would leave.

@@ -111,23 +111,39 @@ func (r *run) start(ctx context.Context, names []string) error {
 	return nil
 }
 
-// settle waits until the messages of the start are over: until there were none for a detection time, or their
-// number falls no longer, because groups beat by themselves.
+// settle waits until the messages of the start are over.
 func (r *run) settle(ctx context.Context) error {
-	const falls = 0.9
-	last, _ := r.cluster.sent()
-	for before := -1.0; ; {
+	sent, _ := r.cluster.sent()
+	for over := newFalling(sent); ; {
 		if err := sleep(ctx, r.Timing.Detection()); err != nil {
 			return err
 		}
-		now, _ := r.cluster.sent()
-		count := float64(now - last)
-		if count == 0 || before >= 0 && count > falls*before {
+		sent, _ := r.cluster.sent()
+		count, ended := over.after(sent)
+		if ended {
 			return nil
 		}
-		last, before = now, count
-		r.Progress("messages in a detection time, until the groups rest", int(count), -1)
+		r.Progress("messages in a detection time, until the groups rest", count, -1)
 	}
+}
+
+// falling is a number of messages that falls, until there are none, or until it falls no longer, because groups beat by
+// themselves.
+type falling struct {
+	sent   uint64  // in all, when it was counted last
+	before float64 // the number before; negative: there is none
+}
+
+func newFalling(sent uint64) *falling { return &falling{sent, -1} }
+
+// after takes the number of messages in all, and returns how many there were since it was called last, and whether that
+// falls no longer.
+func (f *falling) after(sent uint64) (count int, ended bool) {
+	const falls = 0.9
+	now := float64(sent - f.sent)
+	ended = now == 0 || f.before >= 0 && now > falls*f.before
+	f.sent, f.before = sent, now
+	return int(now), ended
 }
 
 // idle measures groups in which nothing happens.

@@ -89,6 +89,19 @@ func TestProgressIsToldAgainAndAgain(t *testing.T) {
 	assert.Positive(t, told["messages in a detection time, until the groups rest"], "they do not rest at once")
 }
 
+// Messages of the start are over when there are none, or when their number has fallen by less than a tenth.
+func TestTheMessagesOfTheStartEnd(t *testing.T) {
+	for _, numbers := range [][]int{{100, 50, 10, 0}, {100, 90, 81, 73}, {100, 91}, {100, 100}, {0}, {10, 9, 9}} {
+		f, sent := newFalling(1000), 1000
+		for i, n := range numbers {
+			sent += n
+			count, ended := f.after(uint64(sent))
+			assert.Equal(t, n, count)
+			assert.Equal(t, i == len(numbers)-1, ended, "%d of %v", n, numbers)
+		}
+	}
+}
+
 // Groups that beat by themselves never come to rest, but are measured.
 func TestGroupsThatBeatByThemselvesSendMessages(t *testing.T) {
 	r := played(t, func(o *Options) { o.NoNodeBeats, o.Kill = true, false })
