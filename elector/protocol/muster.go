@@ -10,7 +10,8 @@
 // A campaign keeps its place while its first round is under way. A candidate that is not elected then waits for a
 // random time, and asks again without waiting in the queue, too: in the same queues at two nodes the same
 // candidates would meet again and again, and only the random time separates them. It may do so for about as long as
-// it takes to ask twice. Then others get their chance.
+// it takes to ask twice, and then waits in the queue again. So of the candidates that fail, only a few times as many as
+// there are places ask in that time.
 //
 // To the machine, a campaign that waits is an alarm that rings late, as on a busy computer. So the muster
 // decides nothing that safety depends on.
