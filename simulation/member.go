@@ -144,6 +144,9 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
+	if in.Kind == protocol.Receive || in.Kind == protocol.Ring {
+		w.check.Happens(&m.node.Node)
+	}
 	m.last, m.Input, m.Local = m.group.State(), in.Kind, m.local()
 	if m.Early = in.Kind == protocol.Ring && m.local() < m.rings; m.Early {
 		m.Stale = m.group.Machine

@@ -33,11 +33,8 @@ const (
 	longestHold = 128
 	mostAtOnce  = 16
 	mostOften   = 8
-	// hangsWithin is how soon a member must say that something hangs. It waits for one. If nothing happens at its
-	// node then, which may last for another one, it takes the process for the cause, and waits for half of one
-	// more; and it says so when something happens next, which may take one again. Its clock may be slow, too, by
-	// three tenths.
-	hangsWithin = 5
+	// hangsWithin is how soon a member must say that something hangs: it waits for one, and its clock may be slow.
+	hangsWithin = 3
 )
 
 // ability is what a member has said of its ability in this incarnation. Times are by its clock.
@@ -105,6 +102,16 @@ func (c *Checker) ailed(n *Member, term memberstate.Term) bool {
 	return n.handing.ailedIn == term || n.Engine.Barred || n.Engine.Unwell || c.hung(n, term)
 }
 
+// Happens notes that a process takes a message or an alarm. If nothing has happened for a while, the process may take
+// itself for the cause, and give the function that judges its engines more time, once for each question.
+func (c *Checker) Happens(at *Node) {
+	since := max(at.Judging, at.happened)
+	if at.Judging != 0 && at.quiet <= at.Judging && *c.now-since > int64(c.leastDetection()/3) {
+		at.quiet = *c.now
+	}
+	at.happened = *c.now
+}
+
 // admits checks a member after a turn in which it has received a message, so that its node has looked at it: if something has not
 // returned for long, it must say that it is not able. (What follows if an engine does not vouch, ableLeads demands.)
 func (c *Checker) admits(n *Member) {
@@ -115,7 +122,11 @@ func (c *Checker) admits(n *Member) {
 		return since != 0 && *c.now-max(since, n.asking.awake) > int64(within)
 	}
 	e, within := n.Engine, hangsWithin*max(c.Detection(), detection(&n.Rules.Timing))
-	hangs := long(n.Node.Judging, within) || long(n.Node.Saving, within) || long(e.Pausing, within) || long(e.Ending, within)
+	judging := n.Node.Judging
+	if judging != 0 {
+		judging = max(judging, n.Node.quiet)
+	}
+	hangs := long(judging, within) || long(n.Node.Saving, within) || long(e.Pausing, within) || long(e.Ending, within)
 	if !hangs {
 		return
 	}
