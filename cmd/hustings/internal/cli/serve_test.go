@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,4 +157,37 @@ func TestOperatorsReadWhichCertificateOrNodeIsMissing(t *testing.T) {
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stdout, "refused")
 	assert.Contains(t, stderr, "1 of 1 nodes did not answer")
+}
+
+func TestTheLogIsTextOrJSON(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags serveFlags
+		wrote string
+	}{
+		{serveFlags{log: "text"}, `^time=\S+ level=WARN msg=w\n$`},
+		{serveFlags{log: "text", verbose: true}, `^time=\S+ level=DEBUG msg=d\ntime=\S+ level=WARN msg=w\n$`},
+		{serveFlags{log: "json"}, `^\{"time":"[^"]+","level":"WARN","msg":"w"\}\n$`},
+	} {
+		var out strings.Builder
+		log, err := c.flags.logger(&out)
+		require.NoError(t, err)
+		log.Debug("d")
+		log.Warn("w")
+		assert.Regexp(t, c.wrote, out.String())
+	}
+	_, err := (&serveFlags{log: "xml"}).logger(io.Discard)
+	require.ErrorAs(t, err, new(usageError))
+	assert.ErrorContains(t, err, `--log is "xml", want "text" or "json"`)
+}
+
+func TestTheFlagNewShowsWhatItIs(t *testing.T) {
+	t.Parallel()
+	var n newness
+	for _, value := range []string{"true", "false", "if-missing", "true"} {
+		require.NoError(t, n.Set(value))
+		assert.Equal(t, value, n.String())
+		assert.Equal(t, value == "true", n.New)
+	}
+	assert.ErrorContains(t, n.Set("maybe"), `want no value, or "if-missing"`)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/explore"
 )
 
 func simulated(t *testing.T, args ...string) simReport {
@@ -171,7 +173,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 func TestAViolationIsWrittenDown(t *testing.T) {
 	effort.Alone(t)
 	folder := t.TempDir()
-	_, said := failing(t, "sim", "--careless", "--until-failure", "--first", fewer("0", "100"), "--members", "3", "--duration", "20s", "--out", folder)
+	found, said := failing(t, "sim", "--json", "--careless", "--until-failure", "--first", fewer("0", "100"), "--members", "3", "--duration", "20s", "--out", folder)
 	assert.Regexp(t, "(committed entries stay|leader has what is committed) violated", said)
 	assert.Contains(t, said, "hustings replay --seed")
 	scenarios, err := filepath.Glob(filepath.Join(folder, "violation-*", "scenario.txt"))
@@ -183,10 +185,27 @@ func TestAViolationIsWrittenDown(t *testing.T) {
 		require.NoError(t, err)
 		assert.Positive(t, info.Size(), name)
 	}
+	aViolationFails(t, found)
+
 	page := filepath.Join(folder, "again.html")
 	lines := succeed(t, "replay", scenarios[0], "--text", "--html", page)
 	assert.Regexp(t, "as expected: (committed entries stay|leader has what is committed) violated", lines[len(lines)-1])
 	assert.FileExists(t, page)
+}
+
+// aViolationFails checks that a replay of the first run that a report names fails, and so do merged reports of it.
+func aViolationFails(t *testing.T, report string) {
+	t.Helper()
+	var r simReport
+	require.NoError(t, json.Unmarshal([]byte(report), &r))
+	require.NotEmpty(t, r.Failing)
+	_, said := failing(t, strings.Fields(r.Replay[0])[1:]...)
+	assert.Regexp(t, "(committed entries stay|leader has what is committed) violated", said)
+
+	file := filepath.Join(t.TempDir(), "report.json")
+	require.NoError(t, os.WriteFile(file, []byte(report), 0o600))
+	_, said = failing(t, "merge", file)
+	assert.Contains(t, said, "runs broke an election; see the first one with: "+r.Replay[0])
 }
 
 // The merged shards of a campaign have the same report as the whole campaign.
@@ -327,4 +346,53 @@ func TestCarelessEnginesAreShownByAFewWorlds(t *testing.T) {
 	assert.Contains(t, said, `"seeds":`+fewer("500", "1")+`,`)
 	lines := succeed(t, "sim", "--careless", "--seeds", "450", "--duration", "1s", "--json", "--shard", "0/450")
 	assert.Contains(t, lines[0], `"seeds":1,`, "a default does not override the flag")
+}
+
+// Each line that is read shows the next one. What is left is not shown when the input ends.
+func TestAReplayIsSteppedThrough(t *testing.T) {
+	stepped := func(typed string, args ...string) []string {
+		t.Helper()
+		cmd := newReplay()
+		var out strings.Builder
+		cmd.SetIn(strings.NewReader(typed))
+		cmd.SetOut(&out)
+		cmd.SetArgs(append(args, "--step"))
+		require.NoError(t, cmd.Execute())
+		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	}
+	for _, run := range [][]string{{"--seed", "5", "--duration", "1s"}, {"--seed", "5", "--duration", "60s", "--world", "lease"}} {
+		all := stepped(strings.Repeat("\n", 100_000), run...)
+		lines := stepped("\n\n", run...)
+		require.Greater(t, len(all), 5)
+		assert.Equal(t, all[:3], lines[:3])
+		assert.Equal(t, all[len(all)-2:], lines[3:], "the verdict")
+		seen := succeed(t, append([]string{"replay", "--text"}, run...)...)
+		assert.Subset(t, all, seen, "the text leaves out what changed nothing")
+	}
+}
+
+func TestAFileWithoutAScenarioIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "empty.txt")
+	require.NoError(t, os.WriteFile(file, []byte("\n# nothing\n"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "replay", file), "empty.txt: it holds no scenario")
+	require.NoError(t, os.WriteFile(file, []byte("# a script\n"+explore.ScriptHead+"\nmembers 3\n"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "replay", file, "--group", "0"), "--group needs a simulated run")
+}
+
+// Only a scenario that shows its violation at every run is written down as one.
+func TestAScenarioWithoutAViolationIsNotConfirmed(t *testing.T) {
+	require.ErrorContains(t, confirm("members 3\nduration 1s\n"), "it does not show the same violation every time")
+	require.ErrorContains(t, confirm("members many\n"), "line 1")
+}
+
+func TestThePartsOfAReportSayWhatIsMissing(t *testing.T) {
+	total := simReport{Stopped: "one: interrupted"}
+	file := filepath.Join(t.TempDir(), "b.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"digest":"1","stopped":"interrupted after 3 seeds","covers":[{"first":5,"seeds":3}]}`), 0o600))
+	require.NoError(t, mergeFile(&total, file))
+	assert.Equal(t, "one: interrupted; "+file+": interrupted after 3 seeds", total.Stopped)
+	assert.Equal(t, uint64(7), (&part{First: 5, Seeds: 3}).last())
+	assert.Equal(t, uint64(math.MaxUint64), (&part{First: 5}).last(), "it never ends")
+	assert.Equal(t, uint64(math.MaxUint64), (&part{First: math.MaxUint64, Seeds: 1}).last())
+	assert.Equal(t, uint64(math.MaxUint64), (&part{First: math.MaxUint64 - 1, Seeds: 3}).last(), "there are not so many")
 }

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
 	"github.com/hustings/hustings/rpc/grpcrpc"
@@ -123,4 +126,65 @@ func TestANodeThatDoesNotGoOnIsToldOf(t *testing.T) {
 	address := crowded(t, 60)
 	_, err = o.stream(t.Context(), []crowd{{address, &operator.Summary{Node: "n0"}}}, nil, func(*shownStatus) error { return assert.AnError })
 	assert.ErrorIs(t, err, assert.AnError)
+}
+
+// What a node says of a group is one line, and one row of a table.
+func TestAStatusIsALineAndARow(t *testing.T) {
+	t.Parallel()
+	report := elector.Report{Status: elector.Status{
+		Self: "n1", Group: "orders", Role: memberstate.Follower, Term: 7, Leader: "n0", LastLeader: "n2", Departure: protocol.DepartedSilent,
+		Revision: 3, Inability: protocol.NotAbleDisk,
+	}, Unable: 1234 * time.Millisecond, Preferred: true}
+	s := shown("host:1", report)
+	role := "preferred follower (not able: " + protocol.NotAbleDisk.String() + ", 1.2s)"
+	last := "n2: " + protocol.DepartedSilent.String()
+	var line strings.Builder
+	require.NoError(t, s.print(&line, false))
+	assert.Regexp(t, `^host:1 +orders +n1 +`+regexp.QuoteMeta(role)+` +term 7 +leader n0 \(last `+regexp.QuoteMeta(last)+`\)\n$`, line.String())
+	assert.Equal(t, []string{"orders", "n1", "host:1", role, "7", "n0", "-", "0/0", "-", last}, s.row())
+
+	s.Unable, s.Preferred, s.Leader, s.LastLeader = 0, false, "", ""
+	assert.Equal(t, "follower (not able: "+protocol.NotAbleDisk.String()+")", s.role())
+	line.Reset()
+	require.NoError(t, s.print(&line, false))
+	assert.Regexp(t, `term 7 +no leader\n$`, line.String())
+	s.Revision = 0
+	assert.Equal(t, []string{"orders", "n1", "host:1", "starting", "7", "-", "-", "0/0", "-", "-"}, s.row())
+	able := shown("host:1", elector.Report{Status: elector.Status{Role: memberstate.Follower}, Unable: time.Second})
+	assert.Equal(t, "follower", able.role())
+	assert.Zero(t, able.Unable, "it is able")
+}
+
+// A node that was asked at two addresses is shown once, with its answer if there is one.
+func TestANodeAtTwoAddressesIsShownOnce(t *testing.T) {
+	t.Parallel()
+	answer, late := shownStatus{Group: "g", Node: "n1", Term: 1}, shownStatus{Group: "g", Node: "n1", Term: 2}
+	silent, other := shownStatus{Group: "g", Node: "n1", Error: "silent"}, shownStatus{Group: "h", Node: "n1"}
+	unknown := shownStatus{Error: "refused"}
+	assert.Equal(t, []shownStatus{unknown, unknown, answer, other}, oneEach([]shownStatus{silent, answer, other, late, silent, unknown, unknown}))
+	assert.Equal(t, []shownStatus{silent}, oneEach([]shownStatus{silent, silent}))
+	assert.True(t, answered([]shownStatus{unknown, answer}, "n1"))
+	assert.False(t, answered([]shownStatus{unknown, answer}, "n2"))
+}
+
+// Watch prints a line for people, and ends when nobody reads it.
+func TestWatchPrintsALineForEachChange(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	cmd, stopped := newWatch(), 0
+	cmd.SetOut(&out)
+	w := watcher{operation: new(operation), cmd: cmd, stop: func() { stopped++ }}
+	w.print(shownStatus{Address: "host:1", Group: "orders", Node: "n1", Role: "leader", Term: 7, Leader: "n1"})
+	w.print(shownStatus{Address: "host:1", Error: "it is gone"})
+	assert.Regexp(t, `^\S+  host:1 +orders +n1 +leader +term 7 +leader n1\n\S+  host:1 +it is gone; retrying\n$`, out.String())
+	assert.NoError(t, w.err)
+	assert.Zero(t, stopped)
+	for _, s := range []shownStatus{{Address: "host:1"}, {Error: "it is gone"}} {
+		cmd.SetOut(brokenPipe{})
+		w = watcher{operation: new(operation), cmd: cmd, stop: func() { stopped++ }}
+		w.print(s)
+		require.Error(t, w.err)
+		w.print(s)
+	}
+	assert.Equal(t, 2, stopped, "once for each, and nothing is printed any more")
 }

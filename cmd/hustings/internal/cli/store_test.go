@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,4 +63,18 @@ func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stderr, "offset 12288")
 	assert.Contains(t, stdout, "term 1", "the records before the damage are shown")
+}
+
+func TestWhatHappenedToAStoreIsPrinted(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, printStore(&out, &memberstate.FileInfo{Node: "n1", Mended: 3, Torn: true, Next: 4096}))
+	assert.Contains(t, out.String(), "\nmended      3 sectors of 512 bytes since the store was made; look at its disk\n")
+	assert.Contains(t, out.String(), "\ntorn        the last save was cut short; nobody relied on it\n")
+	assert.Contains(t, out.String(), "\nnext        4096 bytes, prepared for when this file is full\n")
+	out.Reset()
+	require.NoError(t, printStore(&out, &memberstate.FileInfo{Node: "n1"}))
+	assert.NotContains(t, out.String(), "mended")
+	assert.NotContains(t, out.String(), "torn")
+	assert.Contains(t, out.String(), "\nnext        no file is prepared for when this one is full\n")
 }

@@ -106,6 +106,20 @@ func TestADatabaseIsTriedEverMoreRarely(t *testing.T) {
 	}
 }
 
+// A node that is told to stop does not wait until its database is tried again.
+func TestADatabaseIsNotTriedAnyMoreAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &broken{fails: 8, began: time.Now()}
+		m := &member{group: "jobs", log: slog.New(slog.DiscardHandler)}
+		ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer stop()
+		_, err := m.reach(ctx, &database.Database{Store: store})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, []time.Duration{0, 250 * time.Millisecond}, store.asked)
+		assert.Equal(t, 300*time.Millisecond, time.Since(store.began))
+	})
+}
+
 // renewing is a store whose renewals succeed or fail.
 type renewing struct {
 	lease.Store

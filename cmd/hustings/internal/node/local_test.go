@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A local node has all settings but those of its own that the caller cannot give to several nodes.
@@ -38,4 +39,15 @@ func TestALocalNodeHasAllSettingsOfTheGroup(t *testing.T) {
 	assert.Equal(t, "n1", local.FieldByName("Node").String())
 	assert.Equal(t, "data", local.FieldByName("Data").String())
 	assert.Equal(t, 2, local.FieldByName("Members").Len())
+}
+
+// A problem that each of the nodes would have is reported once, before any starts.
+func TestALocalPreferenceNamesOneOfTheNodes(t *testing.T) {
+	members, data := []Member{{ID: "n0", Address: "127.0.0.1:1"}, {ID: "n1", Address: "127.0.0.1:2"}}, t.TempDir()
+	c := Config{Group: "demo", Preferred: []string{"n1", "n2"}}
+	require.ErrorContains(t, c.checkLocal(members, data), `--preferred names "n2", which is none of n0 to n1`)
+	c.Preferred = []string{"n1"}
+	require.NoError(t, c.checkLocal(members, data))
+	c.Group = ""
+	require.Error(t, c.checkLocal(members, data))
 }

@@ -37,6 +37,7 @@ func TestADeadNodeStopsWhereItIs(t *testing.T) {
 		assert.EqualValues(t, 3, ends[0].messages.Load())
 		assert.EqualValues(t, 1, ends[0].beats.Load())
 		ends[1].Send("n0", make([]rpc.Message, 2))
+		ear{&handlers[0], &handlers[0], ends[0]}.PeerLost("n1")
 
 		ends[0].die()
 		go both()
@@ -49,7 +50,7 @@ func TestADeadNodeStopsWhereItIs(t *testing.T) {
 		ends[0].release()
 		synctest.Wait()
 		assert.Equal(t, 2, passed)
-		assert.Equal(t, [2]heard{{messages: 2}, {messages: 3, beats: 1}}, handlers)
+		assert.Equal(t, [2]heard{{messages: 2, lost: 1}, {messages: 3, beats: 1}}, handlers)
 		assert.EqualValues(t, 3, ends[0].messages.Load())
 	})
 }
