@@ -105,22 +105,17 @@ func TestSlowDisksMultiplyNoElections(t *testing.T) {
 	})
 }
 
-// n0 does not hear n1. Its groups that follow there ask in vain, once a heartbeat. That costs no more messages than
-// groups that beat by themselves, and nobody else notices.
+// n0 does not hear n1. Its groups that follow there ask in vain: after a while one of them at a time, once a heartbeat.
+// Nobody else notices, and the leaders at n1 rest.
 func TestANodeThatIsDeafToAnotherRaisesNoTerm(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		nodes, terms := f.leaders()
-		deaf := int64(0)
-		for _, node := range nodes {
-			if node == 1 {
-				deaf++
-			}
-		}
 		f.cut(1, 0, true)
-		<-time.After(time.Second)
+		<-time.After(3 * time.Second)
 		messages, _ := f.traffic(10 * time.Second)
-		most := 8 * deaf * int64(10*time.Second/f.timing.Heartbeat)
-		assert.LessOrEqual(t, messages, most, "two questions, two heartbeats and four answers in an interval")
+		most := 4 * int64(10*time.Second/f.timing.Heartbeat)
+		assert.LessOrEqual(t, messages, most, "two questions and two answers in an interval, for one group at a time")
+		assert.Greater(t, messages, most/2)
 		f.assertLed(nodes, terms)
 		f.cut(1, 0, false)
 		<-time.After(3 * time.Second)

@@ -58,6 +58,8 @@ type Beat struct {
 	Released, Departed uint32
 	// SeenReleased and SeenDeparted are how many of the addressee's the sender knows of.
 	SeenReleased, SeenDeparted uint32
+	// Deaf says that the sender has heard nothing of the addressee lately. What is sent to it is in vain.
+	Deaf bool
 	// Leavings are the oldest ends of bonds that the addressee does not know of, as far as the sender
 	// knows: releases, then departures, each in the order of their numbers.
 	Leavings []Leaving

@@ -144,9 +144,6 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
-	if in.Kind == protocol.Receive || in.Kind == protocol.Ring {
-		w.check.Happens(&m.node.Node)
-	}
 	m.last, m.Input, m.Local = m.group.State(), in.Kind, m.local()
 	if m.Early = in.Kind == protocol.Ring && m.local() < m.rings; m.Early {
 		m.Stale = m.group.Machine
@@ -156,6 +153,7 @@ func (m *member) before(in *protocol.Input) {
 	case in.Kind != protocol.Receive:
 	case m.untaken:
 		m.Received = w.now
+		w.check.Receives(&m.node.Node)
 		w.check.Hears(&m.Member, m.arriving.round, m.arriving.from, &m.arriving.message.Body)
 	default:
 		w.check.HearsWaiting(&m.Member)

@@ -91,7 +91,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
 		return
 	}
-	p.spokeAt = n.now
+	p.spokeAt, p.deaf = n.now, b.Deaf
 	p.speaks()
 	n.call(p)
 	t := p.link.hears(b, n.beats.number, n.beats.most, func(l *rpc.Leaving) { n.ended(p, l) })
@@ -193,12 +193,18 @@ func (n *Node) sendBeats() {
 	n.askHinted()
 	for _, p := range b.peers {
 		if p.reply || due && p.offers > 0 {
-			p.reply = false
-			b.write.From, b.write.To = n.self, p.id
-			p.link.writes(&b.write, b.number, b.most)
-			n.beats.edge.SendBeat(p.id, &b.write)
+			n.sendBeat(p)
 		}
 	}
+}
+
+func (n *Node) sendBeat(p *peer) {
+	b := &n.beats
+	b.write.From, b.write.To = n.self, p.id
+	p.link.writes(&b.write, b.number, b.most)
+	b.write.Deaf = !p.reply && p.link.peer != 0 && n.silent(p) // a reply shows that it hears
+	p.reply = false
+	b.edge.SendBeat(p.id, &b.write)
 }
 
 // nextBeat begins the next beat, unless nobody has an offer any more.

@@ -88,6 +88,7 @@ type transient struct {
 	err       error         // that has ended the group
 	campaigns bool          // its campaign keeps others waiting. See muster.go
 	repeats   time.Duration // how long it may ask again without waiting itself; 0: its campaign is over
+	vain      time.Duration // when the alarm of its campaign was due, if that waits among those in which others have a leader
 }
 
 // pending is a step on its way, with its purpose.

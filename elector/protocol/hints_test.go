@@ -19,6 +19,7 @@ type flock struct {
 	*recorder
 	groups []*Group
 	sent   []rpc.Beat
+	votes  bool // that n2 votes, if it is asked after a pre-vote
 }
 
 func (f *flock) Groups() []*Group { return f.groups }

@@ -13,6 +13,12 @@
 // it takes to ask twice, and then waits in the queue again. So of the candidates that fail, only a few times as many as
 // there are places ask in that time.
 //
+// A node that does not hear another one is refused by those that do: they have a leader. Its candidates ask in vain
+// for as long as that lasts, which may be hours. So those that are refused after all that wait in another queue, from
+// which one of all groups asks at a time, and no sooner than a heartbeat after the one before. If that one is not
+// refused, something has changed, and all may ask. A group in which another voter asks waits there no more: that voter
+// has no leader either.
+//
 // To the machine, a campaign that waits is an alarm that rings late, as on a busy computer. So the muster
 // decides nothing that safety depends on.
 
@@ -31,6 +37,8 @@ type muster struct {
 	open    int // that are
 	begun   campaigns
 	waiting campaigns
+	vain    campaigns     // in which others have a leader
+	next    time.Duration // when the next one of vain may begin
 }
 
 // campaign is a campaign of a group.
@@ -55,6 +63,39 @@ func (n *Node) queues(g *Group) bool {
 	return g.begins() && (x == nil || n.now >= x.repeats)
 }
 
+// queue has a campaign wait whose group's alarm has rung, unless another one has been set since.
+func (n *Node) queue(g *Group, alarm uint32) {
+	m, x := &n.muster, g.transient()
+	c := campaign{group: g, alarm: alarm, due: g.due}
+	switch {
+	case alarm != g.alarm:
+	case x == nil || x.repeats == 0: // it has not asked yet
+		m.waiting.add(c)
+	case g.round.hasLeader:
+		x.vain = g.due
+		m.vain.add(c)
+	default:
+		m.askedWell(x)
+		m.waiting.add(c)
+	}
+}
+
+// askedWell has all ask if one that has asked in vain before was not refused this time.
+func (m *muster) askedWell(x *transient) {
+	if x.vain != 0 {
+		m.waiting.all = append(m.waiting.all, m.vain.all[m.vain.first:]...)
+		m.vain = campaigns{}
+	}
+}
+
+// rival notes that another voter asks for votes.
+func (n *Node) rival(g *Group) {
+	if x := g.transient(); x != nil && x.vain == g.due {
+		x.vain = 0
+		n.muster.waiting.add(campaign{group: g, alarm: g.alarm, due: g.due})
+	}
+}
+
 // begins says whether a round begins when the alarm rings.
 func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.round.phase == idle }
 
@@ -68,10 +109,11 @@ func (n *Node) campaign() {
 		}
 		return x == nil || !x.campaigns
 	})
+	n.askInVain()
 	m.waiting.drop(func(c *campaign) bool {
 		switch g := c.group; {
-		case !g.running || g.desk == nil || g.due != c.due:
-			return true // it follows a leader, or has voted for another
+		case c.off():
+			return true
 		case m.open >= m.most:
 			return false
 		default:
@@ -89,6 +131,28 @@ func (n *Node) campaign() {
 	})
 }
 
+// off says whether the group follows a leader meanwhile, has voted for another, or has begun its campaign.
+func (c *campaign) off() bool {
+	return !c.group.running || c.group.desk == nil || c.group.due != c.due
+}
+
+// askInVain begins the campaign of a group in which others have a leader, when it is time for another one.
+func (n *Node) askInVain() {
+	m := &n.muster
+	m.vain.drop(func(c *campaign) bool {
+		switch {
+		case c.off():
+			return true
+		case n.now < m.next:
+			return false
+		default:
+			m.next = n.now + c.group.Rules.Timing.Heartbeat
+			n.give(c.group, &Input{Kind: Ring, Number: c.alarm}, purpose{})
+			return true
+		}
+	})
+}
+
 // end notes that a campaign keeps others waiting no more.
 func (m *muster) end(x *transient) {
 	if x.campaigns {
@@ -99,10 +163,16 @@ func (m *muster) end(x *transient) {
 
 // due is when campaign has to be called at the latest; false if only others can change something.
 func (m *muster) due() (at time.Duration, waits bool) {
-	if !m.waiting.waits() || !m.begun.waits() {
-		return 0, m.waiting.waits()
+	switch {
+	case m.waiting.waits() && !m.begun.waits():
+		return 0, true
+	case m.waiting.waits():
+		at, waits = m.begun.all[m.begun.first].until, true
 	}
-	return m.begun.all[m.begun.first].until, true
+	if m.vain.waits() && (!waits || m.next < at) {
+		at, waits = m.next, true
+	}
+	return at, waits
 }
 
 // campaigns is a queue.

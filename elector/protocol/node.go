@@ -146,7 +146,7 @@ func (n *Node) EndTurn() {
 			continue
 		}
 		if n.queues(g) {
-			n.muster.waiting.add(campaign{group: g, alarm: alarm, due: g.due})
+			n.queue(g, alarm)
 			continue
 		}
 		n.give(g, &Input{Kind: Ring, Number: alarm}, purpose{})
@@ -209,6 +209,9 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		}
 		n.askStalled(g)
 		n.toLookAt(g)
+		if msg.Kind == rpc.VoteRequest {
+			n.rival(g)
+		}
 		if g.offers() != nil {
 			n.present(g, from)
 		}

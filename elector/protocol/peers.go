@@ -28,6 +28,7 @@ type peer struct {
 	hint       *hint         // that it is gone; nil: there is none
 	offers     int           // groups led here that have offered it a bond
 	spokeAt    time.Duration // when a beat or an answer of it arrived last
+	deaf       bool          // it has said then that it heard nothing of this node lately
 	answeredAt time.Duration // when the newest beat was sent that it has answered; 0: none in this session
 	followers  places        // groups here that are bonded to it
 	heardAt    time.Duration // when its newest beat counted for them; or, if that is later, when the first of them was bonded

@@ -68,15 +68,21 @@ func (n *Node) doWithoutSilent(g *Group) {
 // silent says whether a node that has exchanged beats with this one does so no more.
 func (n *Node) silent(p *peer) bool { return n.now-p.spokeAt >= countsPresent*n.beats.every }
 
+// deaf says whether a node speaks, but does not hear this one. Heartbeats would not reach it either, and it says so when
+// that is over.
+func (n *Node) deaf(p *peer) bool { return p.deaf && !n.silent(p) }
+
 // needsHeartbeats says whether a member that is not bonded may be there. It is there if it has answered lately,
 // or if its node speaks. A node that has exchanged beats and is silent is gone, or exchanges none any more; then
 // its voter is heard when it asks for votes. So is a voter of which nothing is known; an observer would not be.
 func (n *Node) needsHeartbeats(g *Group, seat memberstate.Seat) bool {
-	o := g.offers()
-	if o.present.Has(seat) || o.before.Has(seat) {
+	o, p := g.offers(), n.peerOf(g, seat)
+	switch {
+	case n.deaf(p):
+		return false
+	case o.present.Has(seat), o.before.Has(seat):
 		return true
-	}
-	if p := n.peerOf(g, seat); p.link.peer != 0 {
+	case p.link.peer != 0:
 		return !n.silent(p)
 	}
 	return !g.Rules.PreVote || !g.Rules.Voters.Has(seat)
@@ -233,6 +239,9 @@ const callEvery = 50 * time.Microsecond
 // call wakes the leaders that rest without their member at a node, one after another, because the node is
 // there again.
 func (n *Node) call(p *peer) {
+	if p.deaf {
+		return
+	}
 	for _, c := range n.beats.rest {
 		if seat := c.electorate.Members.Seat(p.id); c.called == 0 && c.rules.All.Has(seat) && !c.seats.Has(seat) {
 			c.called = n.now

@@ -45,7 +45,10 @@ func (n *Node) tidy(g *Group) {
 		n.muster.end(x)
 	}
 	if g.Role != memberstate.Candidate {
-		x.repeats = 0
+		if g.Role == memberstate.Leader {
+			n.muster.askedWell(x)
+		}
+		x.repeats, x.vain = 0, 0
 	}
 	if x.campaigns || x.repeats > 0 || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return

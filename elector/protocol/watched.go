@@ -36,9 +36,10 @@ func (n *Node) Watches(g *Group) (by Watch, takesPart bool) {
 	if slices.ContainsFunc(n.beats.rest, func(c *cohort) bool { return listed(c.groups) }) {
 		by |= WatchCohort
 	}
-	waiting := n.muster.waiting
-	if slices.ContainsFunc(waiting.all[waiting.first:], func(c campaign) bool { return c.group == g && g.desk != nil && c.due == g.due }) {
-		by |= WatchMuster
+	for _, q := range []*campaigns{&n.muster.waiting, &n.muster.vain} {
+		if slices.ContainsFunc(q.all[q.first:], func(c campaign) bool { return c.group == g && !c.off() }) {
+			by |= WatchMuster
+		}
 	}
 	if g.Waits() {
 		by |= WatchStep

@@ -1231,7 +1231,9 @@ type Beat struct {
 	SeenDeparted uint32 `protobuf:"varint,9,opt,name=seen_departed,json=seenDeparted,proto3" json:"seen_departed,omitempty"`
 	// leavings are the oldest of the sender's that the addressee does not know of: at most
 	// 256.
-	Leavings      []*Leaving `protobuf:"bytes,10,rep,name=leavings,proto3" json:"leavings,omitempty"`
+	Leavings []*Leaving `protobuf:"bytes,10,rep,name=leavings,proto3" json:"leavings,omitempty"`
+	// deaf says that the sender has heard nothing of the addressee lately.
+	Deaf          bool `protobuf:"varint,11,opt,name=deaf,proto3" json:"deaf,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1334,6 +1336,13 @@ func (x *Beat) GetLeavings() []*Leaving {
 		return x.Leavings
 	}
 	return nil
+}
+
+func (x *Beat) GetDeaf() bool {
+	if x != nil {
+		return x.Deaf
+	}
+	return false
 }
 
 // Leaving is the end of one group's bond.
@@ -2982,7 +2991,7 @@ const file_elector_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
 	"\x05after\x18\x04 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x14\n" +
-	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xb4\x02\n" +
+	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xc8\x02\n" +
 	"\x04Beat\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x16\n" +
@@ -2994,7 +3003,8 @@ const file_elector_proto_rawDesc = "" +
 	"\rseen_released\x18\b \x01(\rR\fseenReleased\x12#\n" +
 	"\rseen_departed\x18\t \x01(\rR\fseenDeparted\x120\n" +
 	"\bleavings\x18\n" +
-	" \x03(\v2\x14.hustings.v1.LeavingR\bleavings\"g\n" +
+	" \x03(\v2\x14.hustings.v1.LeavingR\bleavings\x12\x12\n" +
+	"\x04deaf\x18\v \x01(\bR\x04deaf\"g\n" +
 	"\aLeaving\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x16\n" +

@@ -183,7 +183,7 @@ func TestTheLargestBatchBeatAndHelloAreWithinTheBounds(t *testing.T) {
 	}
 	assert.LessOrEqual(t, proto.Size(encodeBatch(batch)), maxPacket)
 	beat := &rpc.Beat{
-		Session: session, Number: all, Answers: all, Epoch: most, Released: most, Departed: most, SeenReleased: most, SeenDeparted: most,
+		Session: session, Number: all, Answers: all, Epoch: most, Released: most, Departed: most, SeenReleased: most, SeenDeparted: most, Deaf: true,
 		Leavings: make([]rpc.Leaving, rpc.MaxLeavings),
 	}
 	for i := range beat.Leavings {

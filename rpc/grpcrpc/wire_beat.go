@@ -22,7 +22,7 @@ func takesBeats(h *electorpb.Hello) bool {
 func encodeBeat(b *rpc.Beat) *electorpb.Packet {
 	w := &electorpb.Beat{
 		Incarnation: b.Incarnation, Of: b.Of, Number: b.Number, Answers: b.Answers, Epoch: b.Epoch,
-		Released: b.Released, Departed: b.Departed, SeenReleased: b.SeenReleased, SeenDeparted: b.SeenDeparted,
+		Released: b.Released, Departed: b.Departed, SeenReleased: b.SeenReleased, SeenDeparted: b.SeenDeparted, Deaf: b.Deaf,
 	}
 	for i := range b.Leavings {
 		of := &b.Leavings[i]
@@ -36,7 +36,7 @@ func decodeBeat(w *electorpb.Beat, from, to string) (*rpc.Beat, error) {
 	b := &rpc.Beat{
 		From: from, To: to, Session: rpc.Session{Incarnation: w.Incarnation, Of: w.Of},
 		Number: w.Number, Answers: w.Answers, Epoch: w.Epoch,
-		Released: w.Released, Departed: w.Departed, SeenReleased: w.SeenReleased, SeenDeparted: w.SeenDeparted,
+		Released: w.Released, Departed: w.Departed, SeenReleased: w.SeenReleased, SeenDeparted: w.SeenDeparted, Deaf: w.Deaf,
 	}
 	for _, of := range w.Leavings {
 		b.Leavings = append(b.Leavings, rpc.Leaving{Group: of.Group, Term: memberstate.Term(of.Term), Number: of.Number, Released: of.Released})

@@ -35,7 +35,7 @@ func TestEveryBondArrivesAndNoneIsSentWithoutOne(t *testing.T) {
 // wireBeat is a beat as it arrives, with two leavings.
 func wireBeat() *electorpb.Beat {
 	return encodeBeat(&rpc.Beat{
-		Session: rpc.Session{Incarnation: 1, Of: 2}, Number: 3,
+		Session: rpc.Session{Incarnation: 1, Of: 2}, Number: 3, Deaf: true,
 		Leavings: []rpc.Leaving{{Group: "g", Term: 1, Number: 1, Released: true}, {Group: "h", Term: 2, Number: 1}},
 	}).GetBeat()
 }
@@ -57,6 +57,7 @@ func TestABeatThatNoNodeSendsIsRefused(t *testing.T) {
 	}
 	b, err := decodeBeat(wireBeat(), "a", "b")
 	require.NoError(t, err)
+	assert.True(t, b.Deaf)
 	assert.Equal(t, [2]string{"a", "b"}, [2]string{b.From, b.To}, "the Hellos have named both")
 }
 

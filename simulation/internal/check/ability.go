@@ -102,14 +102,14 @@ func (c *Checker) ailed(n *Member, term memberstate.Term) bool {
 	return n.handing.ailedIn == term || n.Engine.Barred || n.Engine.Unwell || c.hung(n, term)
 }
 
-// Happens notes that a process takes a message or an alarm. If nothing has happened for a while, the process may take
-// itself for the cause, and give the function that judges its engines more time, once for each question.
-func (c *Checker) Happens(at *Node) {
-	since := max(at.Judging, at.happened)
+// Receives notes that a process takes a message. If none has come for a while, the process may take itself for the
+// cause, and give the function that judges its engines more time, once for each question.
+func (c *Checker) Receives(at *Node) {
+	since := max(at.Judging, at.received)
 	if at.Judging != 0 && at.quiet <= at.Judging && *c.now-since > int64(c.leastDetection()/3) {
 		at.quiet = *c.now
 	}
-	at.happened = *c.now
+	at.received = *c.now
 }
 
 // admits checks a member after a turn in which it has received a message, so that its node has looked at it: if something has not

@@ -27,8 +27,8 @@ type Node struct {
 	JudgedAsleep bool
 
 	exchanged exchanged
-	happened  int64 // when it took a message or an alarm last
-	quiet     int64 // until when nothing had happened, the first time in the newest question to that function
+	received  int64 // when it took a message last
+	quiet     int64 // until when none had come for a while, the first time in the newest question to that function
 }
 
 // Engine is the storage engine that a member's group has at its node.

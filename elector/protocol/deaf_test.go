@@ -1,0 +1,58 @@
+// A node that speaks, but does not hear this one, is not bothered.
+
+package protocol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestADeafNodeIsSentNoHeartbeats(t *testing.T) {
+	f := resting(t)
+	n, g, p := f.node, f.groups[0], f.node.peers.members["n2"]
+	p.spokeAt, p.link.peer, n.beats.every = n.now, 7, g.Rules.Timing.Heartbeat
+	g.duty().offers = &officeBonds{present: memberstate.SetOf(3)}
+	assert.True(t, n.needsHeartbeats(g, 3))
+	p.deaf = true
+	assert.False(t, n.needsHeartbeats(g, 3), "they would not arrive")
+	n.At(n.now + countsPresent*n.beats.every)
+	assert.True(t, n.needsHeartbeats(g, 3), "its node says nothing any more, but the member does")
+}
+
+func TestADeafNodeIsNotCalled(t *testing.T) {
+	f := resting(t)
+	g, p := f.groups[0], f.node.peers.members["n2"]
+	without := &cohort{electorate: g.Electorate, rules: g.Rules, seats: memberstate.SetOf(2)}
+	f.node.beats.rest = []*cohort{without}
+	p.deaf = true
+	f.node.call(p)
+	assert.Zero(t, without.called)
+	p.deaf = false
+	f.node.call(p)
+	assert.Equal(t, f.node.now, without.called)
+}
+
+// A node is deaf to one that it has heard, and hears no more. A reply shows that it does.
+func TestANodeSaysWhomItHearsNoMore(t *testing.T) {
+	f := newFlock(t)
+	n, p := f.node, f.node.peers.members["n2"]
+	n.beats.know(p)
+	n.beats.every, p.offers = f.group.Rules.Timing.Heartbeat, 1
+	deaf := func() bool {
+		f.sent, n.beats.due = nil, n.now
+		n.sendBeats()
+		require.Len(t, f.sent, 1)
+		return f.sent[0].Deaf
+	}
+	assert.False(t, deaf(), "it has not heard it yet")
+	p.link.peer, p.spokeAt = 7, n.now
+	assert.False(t, deaf())
+	n.At(n.now + countsPresent*n.beats.every)
+	assert.True(t, deaf())
+	p.reply = true
+	assert.False(t, deaf())
+}
