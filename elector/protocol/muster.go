@@ -90,7 +90,7 @@ func (m *muster) askedWell(x *transient) {
 
 // rival notes that another voter asks for votes.
 func (n *Node) rival(g *Group) {
-	if x := g.transient(); x != nil && x.vain == g.due {
+	if x := g.transient(); x != nil && x.vain != 0 && x.vain == g.due {
 		x.vain = 0
 		n.muster.waiting.add(campaign{group: g, alarm: g.alarm, due: g.due})
 	}

@@ -168,6 +168,15 @@ func TestARivalsRequestEndsTheWait(t *testing.T) {
 	assert.Contains(t, asked, late.name)
 }
 
+func TestARivalsRequestConcernsOnlyWhoWaits(t *testing.T) {
+	f := newFlock(t)
+	g := f.groups[0]
+	f.node.transientOf(g)
+	g.due = 0 // it has no alarm yet
+	f.node.rival(g)
+	assert.False(t, f.node.muster.waiting.waits())
+}
+
 func TestOnlyWhoHasAskedInVainLetsOthersAsk(t *testing.T) {
 	f, _ := inVain(t)
 	m := &f.node.muster

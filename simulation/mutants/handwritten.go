@@ -80,7 +80,7 @@ var handwritten = []mutant{
 	{"packed-lease-not-extended", "elector/protocol/rest.go", "\t\tg.packed.until = until\n\t\tg.engine.Hold(until)\n", "", ""},
 	{"campaigns-never-over", "elector/protocol/muster.go", "\t\tm.open--\n", "", ""},
 	{"hung-campaigns-keep-others-waiting", "elector/protocol/muster.go", "x.campaigns && n.now >= c.until", "false", ""},
-	{"a-rival-rings-an-alarm-that-is-not-due", "elector/protocol/muster.go", "x.vain == g.due {", "x.vain != 0 {", ""},
+	{"a-rival-rings-an-alarm-that-is-not-due", "elector/protocol/muster.go", "x.vain != 0 && x.vain == g.due {", "x.vain != 0 {", ""},
 	{"campaigns-in-vain-are-forgotten", "elector/protocol/muster.go", "case n.now < m.next:\n\t\t\treturn false", "case n.now < m.next:\n\t\t\treturn true", ""},
 	{"campaigns-that-wait-are-forgotten", "elector/protocol/muster.go", "case m.open >= m.most:\n\t\t\treturn false", "case m.open >= m.most:\n\t\t\treturn true", ""},
 
