@@ -123,6 +123,14 @@ bench: ## Compile and run every benchmark, once.
 processes: ## Kill, pause and cut off real processes, each for LONG (2m).
 	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -parallel 1 -v -timeout 1h ./cmd/hustings/internal/processes
 
+# The older version of a rolling upgrade: a commit, a branch or a tag.
+OLD ?=
+
+.PHONY: upgrade
+upgrade: ## Replace real nodes of version OLD by nodes of this one, and back, for LONG (2m) each way of stopping them.
+	@[ -n "$(OLD)" ] || { echo "make upgrade OLD=v0.1.0: OLD is missing" >&2; exit 2; }
+	HUSTINGS_TEST_OLD=$(OLD) HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -v -timeout 1h -run OlderVersion ./cmd/hustings/internal/processes
+
 .PHONY: browser
 browser: ## Check the simulator's pictures in a real browser.
 	bash internal/browser/run
@@ -175,6 +183,7 @@ interleavings: ## Check every interleaving, within bounds that take a minute.
 	beats --leader-restarts 1 && \
 	beats --ends 1 && \
 	beats --calm 0 --inabilities 1 && \
+	beats --groups 2 --moments 1 --ends 2 --leavings 1 && \
 	explore --live --members 2 --terms 2 --ledger 0 --features ability --in-flight 2 --restarts 0 --inabilities 2 && \
 	explore --live --terms 2 --ledger 0 --features pre-vote && \
 	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
@@ -187,7 +196,7 @@ explore: ## Check every interleaving within the largest bounds: hours, and up to
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	@explore() { echo "hustings explore $$*"; bin/hustings explore --out bin --memory 20000 "$$@"; }; \
 	explore --terms 3; \
-	for more in '--waits 1' '--follower-restarts 1' '--slow-disks 1' '--moments 4' '--moments 4 --leader-restarts 1' '--groups 2 --moments 2' '--members 3 --calm 0 --moments 2 --follower-restarts 1'; do \
+	for more in '--waits 1' '--calm 2 --moments 3 --changes 1' '--follower-restarts 1' '--slow-disks 1' '--moments 4' '--moments 4 --leader-restarts 1' '--groups 2 --moments 2' '--calm 0 --groups 2 --moments 2 --ends 2 --leavings 1' '--calm 0 --groups 2 --moments 2 --waits 1 --ends 1 --leavings 1' '--members 3 --calm 0 --moments 2 --follower-restarts 1' '--members 3 --moments 2'; do \
 		echo "hustings explore beats $$more"; bin/hustings explore beats $$more; done; \
 	explore --terms 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1; \
 	explore --terms 2 --rounds 2 --ledger 0 --features crashes,transfers,leases --lag 1; \

@@ -1,10 +1,11 @@
 // Command bench compares hustings with its peers, side by side and in one run.
 //
-//	go run .            everything, in a quarter of an hour; writes results/
+//	go run .            everything, in twenty minutes; writes results/
 //	go run . --quick    in less than forty seconds; writes nothing
 //	go run . --json     prints one line of JSON
 //	go run . --only failover,events
 //	go run . --only groups --long     up to 100,000 groups, in half an hour
+//	go run . --only drain --long      up to 100,000 groups, in six minutes
 //	go run . --only failover --keep   writes these sections to results/, beside the others of the last run
 //
 // Interrupted, it reports what it has.
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hustings/hustings/bench/churn"
 	"github.com/hustings/hustings/bench/command"
+	"github.com/hustings/hustings/bench/drain"
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
 	"github.com/hustings/hustings/bench/figure"
@@ -29,7 +31,7 @@ import (
 func sections(older, bubble *peer.Program) []figure.Section {
 	return []figure.Section{
 		failover.Section(older), hangs.Section(bubble), realtime.Section(), operation.Section(older),
-		groups.Section(older, bubble), events.Section(older), churn.Section(older),
+		groups.Section(older, bubble), drain.Section(bubble), events.Section(older), churn.Section(older),
 	}
 }
 

@@ -6,9 +6,11 @@ package elector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -391,4 +393,34 @@ func assertRefused(t *testing.T, c config, field string) {
 	var wrong *elector.ConfigError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, field, wrong.Field)
+}
+
+// Whatever has kept all groups of a node from leading once, they leave their heartbeats to the node again later.
+func TestAGroupThatHasRecoveredRestsAgain(t *testing.T) {
+	var ill atomic.Bool
+	names := func() (all []string) {
+		for i := range fleetGroups {
+			all = append(all, fmt.Sprint("g", i))
+		}
+		return all
+	}()
+	withFleet(t, func(node int, c *elector.HostConfig) {
+		c.Stalled = func(context.Context) []string {
+			if node == 0 && ill.Load() {
+				return names
+			}
+			return nil
+		}
+	}, func(f *fleet) {
+		messages, _ := f.traffic(10 * time.Second)
+		require.Zero(t, messages)
+		ill.Store(true)
+		<-time.After(10 * f.timing.Detection())
+		ill.Store(false)
+		messages, _ = f.traffic(50 * f.timing.Detection())
+		require.NotZero(t, messages, "whether it comes and goes is not known yet")
+		<-time.After(100 * f.timing.Detection())
+		messages, _ = f.traffic(10 * time.Second)
+		assert.Zero(t, messages)
+	})
 }

@@ -5,8 +5,10 @@ package elector
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -49,6 +51,22 @@ func (e beatEdge) SendBeat(to string, b *rpc.Beat) {
 	e.transport.SendBeat(to, b)
 	if f := e.host.metrics.BeatSent; f != nil {
 		f(to)
+	}
+}
+
+// HoldShared begins, extends or ends (zero) a lease that groups share.
+func (e beatEdge) HoldShared(number uint32, until time.Duration) {
+	h := e.host
+	switch s := h.shared[number]; {
+	case until == 0:
+		delete(h.shared, number)
+		s.End()
+	case s == nil:
+		h.shared[number] = office.NewShared(until, h.elapsed, func() {
+			h.request(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSharedLeaseOver}, Number: number})
+		})
+	default:
+		s.Extend(until, h.now)
 	}
 }
 

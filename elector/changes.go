@@ -48,7 +48,7 @@ func (e *Elector) SetPreferred(ids ...string) error {
 func (e *Elector) settle(r protocol.Request) error {
 	settled := make(chan error, 1)
 	r.Settled = func(err error) { settled <- err }
-	if e.view.Load().revision == 0 || !e.Host().request(r) {
+	if !e.view.Load().begun() || !e.Host().request(r) {
 		return e.whyNotRunning()
 	}
 	return <-settled

@@ -35,11 +35,29 @@ type HostConfig struct {
 	// [rpc.BeatTransport], a group in which nothing happens leaves its heartbeats to the node, and costs no
 	// message. A node with one group gains nothing by that, so New sets NoNodeBeats.
 	NoNodeBeats bool
+	// Hold has the node begin without taking its share of leading, for an engine whose data is not complete when it
+	// starts: its members follow and vote, and lead only if no other voter can. Host.Serve ends that.
+	Hold bool
+	// Balance is how often this node compares how many groups it leads with other nodes, and hands some over to one that
+	// leads many fewer; see Host.Balance. 0: never.
+	Balance time.Duration
 	// Metrics holds functions that are called when something happens. Nil: none.
 	Metrics *Metrics
 }
 
 // GroupConfig describes one group at one node.
+//
+// A panic in one of its functions is not recovered: it ends the process, which
+// is a crash to the other members. A function that ends its goroutine instead, by runtime.Goexit,
+// which a test's t.FailNow calls, is treated as if it had failed:
+//
+//   - Lead has returned, so the member resigns if its context had not ended.
+//   - Pause fails, so the handover is given up.
+//   - LedgerEnd, or the Save of a store, stops the member with an error.
+//   - A [RoleHandler] is not called any more.
+//
+// A Lead that never returns is waited for: its member does not stand again, because two
+// Leads would run at once, and Stop does not return.
 type GroupConfig struct {
 	// Group names the group. Its members use the same name.
 	Group string
@@ -51,8 +69,9 @@ type GroupConfig struct {
 	// LedgerEnd returns where the engine's ledger ends, and promises that the engine
 	// accepts no append of a lower term from then until the next call; Promise.End does
 	// both. Safety depends on this promise: see the package documentation. A term is lower than
-	// that of the call before only after the member was stopped and has joined again. Calls for one
-	// group never overlap. LedgerEnd must not call the elector.
+	// that of the call before only if the member was stopped before it had saved the larger one, and has
+	// joined again. Then it is the lower one that counts. Calls for one group never overlap.
+	// LedgerEnd must not call the elector.
 	LedgerEnd func(term memberstate.Term) memberstate.Position
 	// Lead serves while this member leads, for one term. Its context ends when
 	// the member loses the term or, with leases, the lease. The term fences every
@@ -66,11 +85,24 @@ type GroupConfig struct {
 	// when no more are accepted. When its context ends, the handover is over; if
 	// this member still leads the term, writes go on. Nil if there is nothing to pause.
 	Pause func(ctx context.Context, term memberstate.Term) error
-	// Vouch binds leading to the engine's ability to work. If it is positive, the engine
-	// vouches for itself: it calls Elector.Alive, or answers Healthy. Its word counts
-	// for this long. A leader whose engine does not vouch for it hands over to a
-	// member whose engine does, and leads on only if there is none. See "An engine
-	// that cannot work" in the package documentation. Zero: the engine need not.
+	// Vouch binds leading to the engine's ability to work. Heartbeats need neither the engine nor its
+	// disk, so a leader whose engine hangs would lead on, and every client would wait for it. If Vouch
+	// is positive, the engine vouches for itself: it calls Elector.Alive whenever it has done useful work,
+	// or answers Healthy. Its word counts for this long. A leader whose engine does not vouch for
+	// it hands over to a member whose engine does, and leads on only if there is none. Zero: the
+	// engine need not. A process that knows in one place which of its engines cannot work sets
+	// HostConfig.Stalled instead: one function for all groups.
+	//
+	//   - Vouch for what clients wait for: a write that has reached the disk, an entry that was applied.
+	//     An idle engine must vouch, too, for example by writing something small now and then.
+	//   - Never vouch by a request through the group itself. That needs a leader and a quorum, so all
+	//     members would be taken for not able at the one moment when the group has to elect.
+	//   - Vouch is at least two heartbeats. A detection time is a good value: then a leader that hangs is
+	//     replaced about as fast as one that has died.
+	//
+	// The host sees some of it without being asked, even if Vouch is zero: a store that has been saving for
+	// longer than a detection time, a Pause that does not return, and a Lead that does not return after its
+	// context has ended.
 	Vouch time.Duration
 	// Healthy returns nil if the engine is able to lead, and why if it is not. It is
 	// called about once a heartbeat, never twice at a time, and its context ends after
@@ -115,6 +147,9 @@ func (c *HostConfig) validate() error {
 	}
 	if c.Transport == nil {
 		bad.Add("Transport", "is nil")
+	}
+	if c.Balance < 0 {
+		bad.Add("Balance", "is negative: %v", c.Balance)
 	}
 	return errors.Join(bad...)
 }

@@ -50,6 +50,7 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 		{"Self", "empty", func(c *config) { c.Self = "" }},
 		{"Store", "nil", func(c *config) { c.Store = nil }},
 		{"Transport", "nil", func(c *config) { c.Transport = nil }},
+		{"Balance", "negative: -1ns", func(c *config) { c.Balance = -1 }},
 		{"LedgerEnd", "nil", func(c *config) { c.LedgerEnd = nil }},
 		{"Handlers", "nil at 0", func(c *config) { c.Handlers = []elector.RoleHandler{nil} }},
 		{"Members", "no voters", func(c *config) { c.Members = nil }},

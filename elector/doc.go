@@ -1,7 +1,8 @@
 // Package elector elects the leader of a group.
 //
 // An engine uses [New] (or [NewHost] and [Host.Join], for many groups at one node),
-// [Elector.Run], and the callbacks of [GroupConfig].
+// [Elector.Run], and the callbacks of [GroupConfig], which says what happens when one of them
+// panics or hangs.
 //
 // # The promise that an engine keeps
 //
@@ -13,28 +14,14 @@
 //
 //   - The elector calls [GroupConfig.LedgerEnd] with a term before it votes in that
 //     term. After LedgerEnd has returned, the engine accepts no append of a lower term,
-//     until the next call. (That one has a lower term only if the member was stopped before it
-//     had saved the larger one, and has joined again. Then it is the lower one that counts.)
+//     until the next call.
 //   - The engine calls [Elector.Heard] with the term and the leader of an append
 //     BEFORE it accepts the append, and refuses the append if Heard returns an error.
 //     Once the engine has accepted an append, it accepts none of a lower term.
 //
 // Between Heard and the write to the ledger, the member may vote, and an
 // append of a later leader may overtake this one. So the engine must check the term again
-// while it holds the lock of its ledger. [Promise] does that:
-//
-//	func (e *Engine) LedgerEnd(term memberstate.Term) memberstate.Position {
-//		return e.promise.End(term, e.end)
-//	}
-//
-//	func (e *Engine) Append(term memberstate.Term, leader string, entry []byte) error {
-//		if err := e.elector.Heard(term, leader); err != nil {
-//			return err
-//		}
-//		return e.promise.Accept(term, func() error { return e.write(term, entry) }) // durable, then acknowledged
-//	}
-//
-// The leader's own appends go through Accept, too, without Heard. This module's tests
+// while it holds the lock of its ledger. [Promise] does that, and shows how. This module's tests
 // (engine_test.go in its root) have an engine that keeps the promise, and two that do not
 // and lose a committed entry.
 //
@@ -75,43 +62,9 @@
 //   - Give a node an older copy of its store, or an empty store, under the same id; or run two
 //     processes under one id.
 //
-// # An engine that cannot work
-//
-// Heartbeats need neither the engine nor its disk, so a leader whose engine hangs would lead on, and
-// every client would wait for it. With [GroupConfig.Vouch] the engine vouches for itself: it calls
-// [Elector.Alive] whenever it has done useful work, or answers [GroupConfig.Healthy]. A leader whose
-// engine's last word is older than Vouch hands over to a member whose engine is able. If none is, it
-// leads on. A process that knows in one place which of its engines cannot work sets [HostConfig.Stalled]
-// instead: one function for all groups.
-//
-//   - Vouch for what clients wait for: a write that has reached the disk, an entry that was applied.
-//     An idle engine must vouch, too, for example by writing something small now and then.
-//   - Never vouch by a request through the group itself. That needs a leader and a quorum, so all
-//     members would be taken for not able at the one moment when the group has to elect.
-//   - Vouch is at least two heartbeats. A detection time is a good value: then a leader that hangs is
-//     replaced about as fast as one that has died.
-//
-// The host sees some of it without being asked: a store that has been saving for longer than a
-// detection time, a Pause that does not return, and a Lead that does not return after its context
-// has ended.
-//
-// # Functions that do not return
-//
-// A panic in a function of [GroupConfig] is not recovered: it ends the process, which
-// is a crash to the other members. A function that ends its goroutine instead, by runtime.Goexit,
-// which a test's t.FailNow calls, is treated as if it had failed:
-//
-//   - Lead has returned, so the member resigns if its context had not ended.
-//   - Pause fails, so the handover is given up.
-//   - LedgerEnd, or the Save of a store, stops the member with an error.
-//   - A [RoleHandler] is not called any more.
-//
-// A Lead that never returns is waited for: its member does not stand again, because two
-// Leads would run at once, and Stop does not return.
-//
 // # How it is built
 //
 // Package [github.com/hustings/hustings/elector/protocol] decides everything, as values
-// without clock, lock or goroutine. A [Host] gives them time, disk,
-// network and the engine's callbacks, for many groups at one node; [New] makes a host of one.
+// without clock, lock or goroutine. A [Host] gives them time, disk, network and the
+// callbacks of its groups' engines; [New] makes a host of one group.
 package elector

@@ -92,11 +92,23 @@ func (h *edge) QuorumHeard(g *protocol.Group, took time.Duration) {
 	}
 }
 
-// NotTransferred warns. An offer to a preferred leader is logged as information only, because
+func (h *edge) Rests(g *protocol.Group, cohort uint32) {
+	if f := h.metrics.Rests; f != nil {
+		f(g.Name(), cohort)
+	}
+}
+
+func (h *edge) CohortHeard(cohort uint32, took time.Duration) {
+	if f := h.metrics.CohortHeard; f != nil {
+		f(cohort, took)
+	}
+}
+
+// NotTransferred warns. What the node has begun of its own accord is logged as information only, because
 // it is repeated.
-func (h *edge) NotTransferred(_ *protocol.Group, failed *protocol.TransferError, preferred bool) {
+func (h *edge) NotTransferred(_ *protocol.Group, failed *protocol.TransferError, repeated bool) {
 	level := slog.LevelWarn
-	if preferred {
+	if repeated {
 		level = slog.LevelInfo
 	}
 	h.log.Log(context.Background(), level, "leadership was not transferred",

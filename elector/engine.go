@@ -35,8 +35,8 @@ func (e *engine) AskLedger(term memberstate.Term) {
 	e.Host().ledgers.ask(ledgerCall{(*Elector)(e), term})
 }
 
-// Hold begins a lease, extends it, or ends it (zero). It does not extend a lease that Holds has
-// reported as run out.
+// Hold begins a lease of the group's own, extends it, or ends it (zero). It does not extend a lease that Holds
+// has reported as run out.
 func (e *engine) Hold(until time.Duration) {
 	x := e.extras.Load() // not nil, because the group has leases
 	switch l := x.lease.Load(); {
@@ -47,18 +47,36 @@ func (e *engine) Hold(until time.Duration) {
 		}
 	case l == nil:
 		l = office.NewLease(e.group.State().Term, until)
-		x.lease.Store(l)
 		l.Watch(e.Host().elapsed, func() { e.lapse(l) })
+		x.lease.Store(l)
 	default:
+		l.Leave(e.Host().elapsed)
 		l.Extend(until, e.Host().now)
 	}
 }
 
-// lapse ends the office of a lease that has run out, even while the loop is blocked.
-func (e *engine) lapse(l *office.Lease) {
-	if o := e.extras.Load().office.Load(); o != nil && o.Term == l.Term {
+// Share has the group's lease last as long as one that groups of the host share. An engine that has no Lead
+// has nothing to end when that runs out.
+func (e *engine) Share(number uint32) {
+	x := e.extras.Load()
+	l, shared := x.lease.Load(), e.Host().shared[number]
+	if x.lead == nil {
+		l.Share(shared, nil)
+		return
+	}
+	l.Share(shared, func() { e.close(l.Term) })
+}
+
+// close ends the office of a term, even while the loop is blocked.
+func (e *engine) close(term memberstate.Term) {
+	if o := e.extras.Load().office.Load(); o != nil && o.Term == term {
 		o.Close()
 	}
+}
+
+// lapse ends the office of a lease that has run out.
+func (e *engine) lapse(l *office.Lease) {
+	e.close(l.Term)
 	r := (*Elector)(e).newRequest(protocol.TellLeaseOver)
 	r.Term = l.Term
 	e.Host().request(r)

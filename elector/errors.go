@@ -32,6 +32,10 @@ var (
 	ErrStoreBehindLedger = protocol.ErrStoreBehindLedger
 	// ErrGroupExists: the host has a group of this name already.
 	ErrGroupExists = protocol.ErrGroupExists
+	// ErrServing: the node has been told to serve, so Drain ends.
+	ErrServing = protocol.ErrServing
+	// ErrProtected: an operator protects the node, so Drain hands over nothing for now.
+	ErrProtected = protocol.ErrProtected
 )
 
 // errExited is the error of a callback that has ended its goroutine.

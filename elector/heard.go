@@ -28,7 +28,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	if err == nil && news {
 		processed := make(chan struct{})
 		r.Then = func() { close(processed) }
-		if s.revision == 0 || !e.Host().request(r) {
+		if !s.begun() || !e.Host().request(r) {
 			return e.whyNotRunning()
 		}
 		<-processed

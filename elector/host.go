@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/level"
 	"github.com/hustings/hustings/internal/logging"
+	"github.com/hustings/hustings/internal/office"
 )
 
 // Host runs the groups of one node.
@@ -27,7 +29,9 @@ type Host struct {
 	wake    chan struct{}
 	ledgers ledgers
 
-	watchers watchers
+	watchers    watchers
+	progress    level.Level[Progress]
+	incarnation atomic.Uint64 // 0: no group has been started yet
 
 	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
 	exchanges bool          // the node exchanges beats; guarded by entering
@@ -38,9 +42,10 @@ type Host struct {
 	stopped     chan struct{} // closed when the loop of the last start has ended
 
 	// The fields from here on belong to the loop.
-	node  *protocol.Node
-	now   time.Duration
-	batch protocol.Taken
+	node   *protocol.Node
+	now    time.Duration
+	batch  protocol.Taken
+	shared map[uint32]*office.Shared // leases, by their numbers
 }
 
 // NewHost makes a host without groups. It need not be closed before its first group
@@ -55,9 +60,14 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	h := &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
-		electorates: make(map[electorateKey]*electorate),
+		electorates: make(map[electorateKey]*electorate), shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
+	if config.Hold {
+		h.node.Hold()
+	}
+	h.node.Balance(config.Balance)
+	h.progress.Set(Progress{Standing: h.node.Standing()})
 	return h, nil
 }
 
@@ -84,8 +94,13 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 	return e, nil
 }
 
-// Close stops all groups, as their Stop does, and returns when they have ended.
+// Close stops all groups, as their Stop does, and returns when they have ended. A node that leads very many hands them
+// over a few at a time, as by Drain, and the others resign after that. If the context ends first, those that are left
+// stop without a handover.
 func (h *Host) Close(ctx context.Context) error {
+	if h.handOver(ctx) {
+		defer h.serveAgain()
+	}
 	all := h.Electors()
 	for _, e := range all {
 		e.beginStop()
@@ -178,6 +193,7 @@ func (h *Host) enter(all []*Elector, begun func()) error {
 	if err := h.exchange(); err != nil {
 		return err
 	}
+	h.nameProcess()
 	stopServing, err := h.config.Transport.Serve(h)
 	if err != nil {
 		return err

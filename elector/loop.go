@@ -37,8 +37,8 @@ func (h *Host) request(r protocol.Request) bool {
 }
 
 // requestOnce is request for requests that may be repeated without limit: while an equal one is
-// queued, no other is added. It returns the Measurer of the one in the queue.
-func (h *Host) requestOnce(r protocol.Request) (queued protocol.Measurer, done bool) {
+// queued, no other is added. It returns the Reader of the one in the queue.
+func (h *Host) requestOnce(r protocol.Request) (queued protocol.Reader, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	defer h.wakeLoop()
@@ -71,10 +71,16 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 		case <-timer.C:
 		}
 	}
-	for more := true; more; { // nothing is accepted any more, but callers may wait for requests that were
+	h.finish()
+}
+
+// finish answers callers whose requests came too late for a turn: nothing is accepted any more.
+func (h *Host) finish() {
+	for more := true; more; {
 		more = h.take()
 		h.drain()
 	}
+	h.node.Ended()
 }
 
 // turn processes input that has arrived, then sends and saves in batches. It

@@ -27,6 +27,13 @@ type Metrics struct {
 	// QuorumHeard receives, on a leader, the time from sending a heartbeat until
 	// a quorum had answered it.
 	QuorumHeard func(group string, took time.Duration)
+	// Rests is called when a leader begins to leave its heartbeats to its node, in the cohort of this
+	// number, and with 0 when it sends them itself again. QuorumHeard is not called meanwhile. The leaders of
+	// a cohort have the same quorums.
+	Rests func(group string, cohort uint32)
+	// CohortHeard does what QuorumHeard does, for all leaders of a cohort at once: it receives the
+	// time from sending a beat of the node until a quorum had answered it.
+	CohortHeard func(cohort uint32, took time.Duration)
 	// Saved receives the size of a batch of records, and how long the store took to save it.
 	Saved func(records int, took time.Duration, err error)
 	// Sent receives the messages that were passed to the transport. It must not

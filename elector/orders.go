@@ -39,7 +39,7 @@ func (e *Elector) command(ctx context.Context, o *protocol.Order) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.view.Load().revision == 0 {
+	if !e.view.Load().begun() {
 		return e.whyNotRunning()
 	}
 	settled := make(chan error, 1)

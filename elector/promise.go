@@ -32,7 +32,20 @@ import (
 
 // Promise keeps the engine's promise if all of the engine's writes go through Accept,
 // including its own as a leader, and its GroupConfig.LedgerEnd calls End. A lock makes End
-// atomic, and in Accept the check together with the write.
+// atomic, and in Accept the check together with the write:
+//
+//	func (e *Engine) LedgerEnd(term memberstate.Term) memberstate.Position {
+//		return e.promise.End(term, e.end)
+//	}
+//
+//	func (e *Engine) Append(term memberstate.Term, leader string, entry []byte) error {
+//		if err := e.elector.Heard(term, leader); err != nil {
+//			return err
+//		}
+//		return e.promise.Accept(term, func() error { return e.write(term, entry) }) // durable, then acknowledged
+//	}
+//
+// The leader's own appends go through Accept, too, without Heard.
 //
 // One Promise belongs to one ledger for as long as the process runs, even if one elector
 // is stopped and another made. The zero Promise has promised nothing, which is right for a

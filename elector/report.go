@@ -53,32 +53,13 @@ func (r Report) String() string {
 // Report measures. It waits until the host's loop has time for it. For a member that does
 // not run, only the Status is set.
 func (e *Elector) Report(ctx context.Context) (Report, error) {
-	report := Report{Status: e.Status()}
-	r := e.newRequest(protocol.AskFigures)
-	r.For = &measurement{elector: e, made: make(chan struct{})}
-	queued, done := e.Host().requestOnce(r)
-	if !done { // no group of the host runs
-		return report, nil
+	before := Report{Status: e.Status()}
+	report, runs, err := ask(ctx, e.Host(), e.newRequest(protocol.AskFigures).Subject, func(s protocol.Shown) Report {
+		f := &s.Figures
+		return Report{Status: e.Status(), Lease: f.Lease, Ledger: f.Ledger, QuorumAge: f.QuorumAge, Unable: f.Unable, Preferred: f.Preferred, LastChoice: f.LastChoice}
+	})
+	if err != nil || !runs {
+		return before, err
 	}
-	m := queued.(*measurement)
-	select {
-	case <-m.made:
-		return m.report, nil
-	case <-ctx.Done():
-		return report, ctx.Err()
-	}
-}
-
-// measurement is a report that the loop will make. All callers that ask before it is made share
-// it, so that callers that give up waiting leave no more than one request behind.
-type measurement struct {
-	elector *Elector
-	made    chan struct{} // closed when report is set
-	report  Report
-}
-
-// Measured makes the report.
-func (m *measurement) Measured(f protocol.Figures) {
-	m.report = Report{Status: m.elector.Status(), Lease: f.Lease, Ledger: f.Ledger, QuorumAge: f.QuorumAge, Unable: f.Unable, Preferred: f.Preferred, LastChoice: f.LastChoice}
-	close(m.made)
+	return report, nil
 }

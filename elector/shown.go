@@ -17,6 +17,10 @@ type numberedView struct {
 	revision uint64
 }
 
+// begun says whether the loop has begun with the group, without the lock that guards how far the group has come; see
+// life in package protocol.
+func (v *numberedView) begun() bool { return v.revision > 0 }
+
 // show replaces the view. Only the loop does that.
 func (e *Elector) show(v protocol.View) {
 	e.view.Store(&numberedView{v, e.view.Load().revision + 1})

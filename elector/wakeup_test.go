@@ -175,22 +175,22 @@ func TestALoopGoesOnWithWhatATurnHasLeft(t *testing.T) {
 		h := IsolatedHost(t, new(memberstate.MemStore))
 		el := MustJoin(t, h, GroupOf("g", "n0"))
 		require.NoError(t, el.Start())
-		var all []*measurement
+		var all []*question[protocol.Figures]
 		h.mu.Lock()
 		h.intake.LimitTurn(1)
 		for range 3 {
-			m := &measurement{elector: el, made: make(chan struct{})}
+			q := &question[protocol.Figures]{answered: make(chan struct{}), read: func(s protocol.Shown) protocol.Figures { return s.Figures }}
 			r := el.newRequest(protocol.AskFigures)
-			r.For = m
+			r.For = q
 			h.intake.Add(r)
-			all = append(all, m)
+			all = append(all, q)
 		}
 		h.mu.Unlock()
 		h.wakeLoop()
 		synctest.Wait()
-		for _, m := range all {
+		for _, q := range all {
 			select {
-			case <-m.made:
+			case <-q.answered:
 			default:
 				assert.Fail(t, "a request waits")
 			}

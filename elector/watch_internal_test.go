@@ -4,23 +4,58 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
 )
 
 // However often a group changes while nobody reads, it waits once, so the list is no longer than the groups are many.
 func TestAGroupThatChangesOftenWaitsOnce(t *testing.T) {
-	var all watchers
-	w, often, once := all.begin(), new(Elector), new(Elector)
+	host := IsolatedHost(t, new(memberstate.MemStore))
+	w, _ := host.watch()
+	often, once := MustJoin(t, host, GroupOf("often", "n0")), MustJoin(t, host, GroupOf("once", "n0"))
 	for range 3 {
-		all.tell(often)
+		host.watchers.tell(often)
 	}
-	all.tell(once)
+	host.watchers.tell(once)
 	assert.Len(t, w.unseen, 2)
 	assert.Same(t, often, w.next())
-	all.tell(often)
+	host.watchers.tell(often)
 	assert.Same(t, once, w.next())
 	assert.Same(t, often, w.next())
 	assert.Nil(t, w.next())
-	all.end(w)
-	all.tell(once)
+	host.watchers.end(w)
+	host.watchers.tell(once)
 	assert.Nil(t, w.next())
+}
+
+// A group that ends and joins again, again and again, waits once, too, and its newest elector is what the reader sees.
+func TestAGroupThatJoinsAgainWaitsOnce(t *testing.T) {
+	host := IsolatedHost(t, new(memberstate.MemStore))
+	w, _ := host.watch()
+	var newest *Elector
+	for range 3 {
+		newest = MustJoin(t, host, GroupOf("g", "n0"))
+		host.watchers.tell(newest)
+		require.NoError(t, newest.Stop(t.Context()))
+	}
+	assert.Len(t, w.unseen, 1)
+	assert.Same(t, newest, w.next())
+	assert.Nil(t, w.next())
+	assert.Empty(t, w.listed)
+}
+
+// A group that ends while a watch begins, and joins again, is listed as it is, and not as it was.
+func TestAGroupThatJoinsAgainWhileAWatchBeginsIsTheNewest(t *testing.T) {
+	host := IsolatedHost(t, new(memberstate.MemStore))
+	w := host.watchers.begin()
+	old := MustJoin(t, host, GroupOf("g", "n0"))
+	require.NoError(t, old.Stop(t.Context()))
+	newest := MustJoin(t, host, GroupOf("g", "n0"))
+	host.watchers.tell(newest)
+	w.begin(old)
+	assert.Equal(t, 1, w.count())
+	assert.Same(t, newest, w.next())
+	assert.Nil(t, w.next())
+	assert.Nil(t, w.unseen, "nothing is kept")
 }

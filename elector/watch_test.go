@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -163,6 +164,149 @@ func TestAWatchOfAHostEndsWithItsContext(t *testing.T) {
 			assert.Fail(t, "it has yielded a status")
 		}
 	})
+}
+
+// batch is what a reader of batches sees next.
+type batch struct {
+	statuses []elector.Status
+	current  bool
+}
+
+// readBatches passes batches on, one when it is asked for one, until the context ends.
+func readBatches(ctx context.Context, host *elector.Host, most int) <-chan batch {
+	all := make(chan batch)
+	go func() {
+		defer close(all)
+		for some, current := range host.WatchBatches(ctx, most) {
+			select {
+			case all <- batch{slices.Clone(some), current}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return all
+}
+
+// nextBatch is the next one, and none comes after it.
+func nextBatch(t *testing.T, all <-chan batch) (b batch) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case b = <-all:
+	default:
+		require.Fail(t, "no batch has come")
+	}
+	return b
+}
+
+// The reader learns when it has seen every group. From then on changes come, as many at a time as there are.
+func TestBatchesSayWhenTheReaderHasAllGroups(t *testing.T) {
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		var groups []*elector.Elector
+		for i := range 5 {
+			groups = append(groups, w.start(fmt.Sprint("group ", i)))
+		}
+		status := func(i int) elector.Status { return groups[i].Status() }
+		ctx, cancel := context.WithCancel(t.Context())
+		all := readBatches(ctx, host, 2)
+		assert.Equal(t, batch{[]elector.Status{status(0), status(1)}, false}, nextBatch(t, all))
+		assert.Equal(t, batch{[]elector.Status{status(2), status(3)}, false}, nextBatch(t, all))
+		last := status(4)
+		synctest.Wait() // the reader holds the last one in its hand
+		groups[0].Campaign()
+		synctest.Wait()
+		groups[4].Campaign()
+		synctest.Wait()
+		require.NoError(t, groups[2].Stop(t.Context()))
+		synctest.Wait()
+		assert.Equal(t, batch{[]elector.Status{last}, true}, nextBatch(t, all), "all that were there in the beginning")
+		assert.Equal(t, batch{[]elector.Status{status(0), status(4)}, true}, nextBatch(t, all), "in the order in which they changed")
+		assert.Equal(t, batch{[]elector.Status{status(2)}, true}, nextBatch(t, all))
+		assert.True(t, status(2).Stopped)
+		synctest.Wait()
+		select {
+		case b := <-all:
+			assert.Fail(t, "there is nothing more", "%v", b)
+		default:
+		}
+		cancel()
+		synctest.Wait()
+		assert.Zero(t, host.Watchers(), "its context has ended")
+	})
+}
+
+// A group that joins while the reader still takes in those that were there is a change, and is not waited for.
+func TestAReaderThatIsSlowStillLearnsThatItHasAll(t *testing.T) {
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		w.start("a")
+		w.start("b")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		all := readBatches(ctx, host, 1)
+		assert.False(t, nextBatch(t, all).current)
+		for i := range 3 {
+			w.start(fmt.Sprint("later ", i))
+		}
+		assert.True(t, nextBatch(t, all).current)
+	})
+}
+
+func TestABatchSaysThatThereIsNoGroup(t *testing.T) {
+	watching(t, func(w *watched) {
+		t, host := w.t, w.host
+		join(t, host, "never started", "n0")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		all := readBatches(ctx, host, 0)
+		assert.Equal(t, batch{nil, true}, nextBatch(t, all))
+		el := w.start("a")
+		assert.Equal(t, batch{[]elector.Status{el.Status()}, true}, nextBatch(t, all), "at least one at a time")
+		for range host.WatchBatches(ctx, 1) {
+			break // and nothing goes on
+		}
+		assert.Equal(t, 1, host.Watchers())
+	})
+}
+
+// A node passes on who leads each of its groups, many in a message.
+func ExampleHost_WatchBatches() {
+	host, err := elector.NewHost(elector.HostConfig{
+		Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range 3 {
+		if _, err := host.Join(elector.GroupConfig{
+			Group: fmt.Sprint("shard ", i), Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(), LedgerEnd: new(storage).LedgerEnd,
+		}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if err := host.StartAll(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	leaders := make(map[string]string)
+	for rows, current := range host.WatchBatches(context.Background(), 256) {
+		for _, s := range rows {
+			if leaders[s.Group] = s.Leader; s.Stopped {
+				delete(leaders, s.Group)
+			}
+		}
+		if current && leaders["shard 0"] != "" && leaders["shard 1"] != "" && leaders["shard 2"] != "" {
+			break
+		}
+	}
+	fmt.Println(leaders)
+	_ = host.Close(context.Background())
+	// Output:
+	// map[shard 0:n0 shard 1:n0 shard 2:n0]
 }
 
 // An engine with many groups serves those that it leads, in one loop.

@@ -13,19 +13,29 @@ import (
 	"github.com/hustings/hustings/metrics"
 )
 
-// described returns the names of all metrics.
-func described(t *testing.T) map[string]bool {
+// described returns the help texts of all metrics, by their names.
+func described(t *testing.T) map[string]string {
 	t.Helper()
 	descs := make(chan *prometheus.Desc, 100)
 	metrics.New(metrics.PerGroup()).Describe(descs)
 	close(descs)
-	names := map[string]bool{}
+	help := map[string]string{}
 	for d := range descs {
-		found := regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())
+		found := regexp.MustCompile(`fqName: "(\w+)", help: "([^"]*)"`).FindStringSubmatch(d.String())
 		require.NotNil(t, found, d)
-		names[found[1]] = true
+		help[found[1]] = found[2]
 	}
-	return names
+	return help
+}
+
+// Whoever meets a metric reads there what it is, in a sentence of its own.
+func TestEveryMetricExplainsItself(t *testing.T) {
+	names := map[string]string{}
+	for name, help := range described(t) {
+		assert.Regexp(t, `^[A-Z0-9].*\.$`, help, name)
+		assert.Empty(t, names[help], "%s has the same", name)
+		names[help] = name
+	}
 }
 
 func TestTheDocumentationNamesEveryMetric(t *testing.T) {

@@ -35,6 +35,7 @@ type Collector struct {
 	mu      sync.Mutex
 	sums    *sums
 	groups  groups // nil: they have no series of their own
+	cohorts cohorts
 	watched *grpcrpc.Transport
 }
 
@@ -43,9 +44,11 @@ type Option func(*Collector)
 
 // PerGroup adds series of each group: its role, its term, the time without a leader, since when a quorum has not
 // answered, and why it is not able to lead. Use it for a host with few groups; Prometheus keeps every
-// series of a very large number in memory. All else is summed up over the groups, with and without it. A group that leaves
-// its heartbeats to the node, see elector.HostConfig.NoNodeBeats, has no heartbeats of its own that a quorum could answer.
-func PerGroup() Option { return func(c *Collector) { c.groups = make(groups) } }
+// series of a very large number in memory. All else is summed up over the groups, with and without it. For a leader that leaves
+// its heartbeats to the node, see elector.HostConfig.NoNodeBeats, the quorum is that of the node's beats.
+func PerGroup() Option {
+	return func(c *Collector) { c.groups, c.cohorts = make(groups), make(cohorts) }
+}
 
 // buckets range from 0.1 ms, as of a fast disk or network, to 6 s.
 var buckets = prometheus.ExponentialBuckets(0.0001, 2.5, 13)
@@ -69,7 +72,7 @@ func New(options ...Option) *Collector {
 	c.nextFailed = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: name("store_next_file_failed"), Help: "1 while the store cannot prepare the file that it needs when this one is full.",
 	})
-	c.quorum = histogram("quorum_seconds", "Time from a leader's heartbeat to the answers of a quorum.")
+	c.quorum = histogram("quorum_seconds", "Time from a leader's heartbeat, or a beat of its node, to the answers of a quorum.")
 	c.save = histogram("save_seconds", "Time that the store took to save a batch.")
 	c.fsync = histogram("fsync_seconds", "Time that the disk took to sync.")
 	c.all = append(c.all, c.nextFailed, c.quorum, c.save, c.fsync)
@@ -114,6 +117,8 @@ func (c *Collector) Elector() *elector.Metrics {
 			c.answered.WithLabelValues(mark.String(), result.String()).Inc()
 		},
 		QuorumHeard: c.quorumHeard,
+		Rests:       c.rests,
+		CohortHeard: c.cohortHeard,
 		Saved:       c.saved,
 		Sent: func(_ string, batch []rpc.Message) {
 			for i := range batch {
@@ -141,6 +146,23 @@ func (c *Collector) quorumHeard(group string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.groups.heard(group)
+}
+
+func (c *Collector) rests(group string, cohort uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.groups[group]; g != nil {
+		c.cohorts.move(g, cohort)
+	}
+}
+
+func (c *Collector) cohortHeard(number uint32, took time.Duration) {
+	c.quorum.Observe(took.Seconds())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := c.cohorts[number]; q != nil {
+		q.heard = time.Now()
+	}
 }
 
 func (c *Collector) saved(records int, took time.Duration, err error) {
@@ -175,7 +197,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	watched := c.watched
 	c.sums.collect(to, &c.sumDescs)
-	c.groups.collect(to, &c.groupDescs)
+	c.groups.collect(to, &c.groupDescs, c.cohorts)
 	c.mu.Unlock()
 	if watched != nil {
 		c.transport.collect(to, watched.Stats())

@@ -19,7 +19,7 @@ func newGroupDescs() groupDescs {
 		role:        desc("group_role", "1 for the member's present role, 0 for the others.", "group", "role"),
 		term:        desc("group_term", "The member's present term.", "group"),
 		leaderless:  desc("group_leaderless_seconds_total", "Time in which the member knew no leader.", "group"),
-		sinceQuorum: desc("group_since_quorum_seconds", "Time since a quorum last answered a heartbeat of this leader.", "group"),
+		sinceQuorum: desc("group_since_quorum_seconds", "Time since a quorum last answered a heartbeat of this leader, or a beat of its node.", "group"),
 		unable:      desc("group_unable", "1 while the member is not able to lead, by cause.", "group", "cause"),
 	}
 }
@@ -37,6 +37,40 @@ type group struct {
 	leaderless time.Duration // the sum, up to since
 	since      time.Time     // when the leader was lost; zero: there is one
 	quorum     time.Time     // when a quorum last answered, while leading
+	cohort     uint32        // of leaders that leave their heartbeats to the node; 0: it is in none
+}
+
+// cohorts are those that have groups, by number. What a quorum has answered is noted once for all groups of a cohort.
+type cohorts map[uint32]*cohort
+
+type cohort struct {
+	groups int
+	heard  time.Time // when a quorum last answered a beat of the node; zero: none has yet
+}
+
+// move puts a group into a cohort, or takes it out of the one that it is in (0).
+func (all cohorts) move(g *group, to uint32) {
+	if c := all[g.cohort]; c != nil {
+		g.quorum = all.lastQuorum(g)
+		if c.groups--; c.groups == 0 {
+			delete(all, g.cohort)
+		}
+	}
+	if g.cohort = to; to == 0 {
+		return
+	}
+	if all[to] == nil {
+		all[to] = new(cohort)
+	}
+	all[to].groups++
+}
+
+// lastQuorum is when a quorum last answered a group's leader, or its node.
+func (all cohorts) lastQuorum(g *group) time.Time {
+	if c := all[g.cohort]; c != nil && c.heard.After(g.quorum) {
+		return c.heard
+	}
+	return g.quorum
 }
 
 // changed takes in a group's new status.
@@ -69,13 +103,13 @@ func (all groups) heard(name string) {
 	}
 }
 
-func (all groups) collect(to chan<- prometheus.Metric, d *groupDescs) {
+func (all groups) collect(to chan<- prometheus.Metric, d *groupDescs, in cohorts) {
 	for name, g := range all {
-		g.collect(to, d, name)
+		g.collect(to, d, name, in.lastQuorum(g))
 	}
 }
 
-func (g *group) collect(to chan<- prometheus.Metric, d *groupDescs, name string) {
+func (g *group) collect(to chan<- prometheus.Metric, d *groupDescs, name string, quorum time.Time) {
 	for _, role := range roles {
 		to <- prometheus.MustNewConstMetric(d.role, prometheus.GaugeValue, number(role == g.status.Role), name, role.String())
 	}
@@ -89,6 +123,6 @@ func (g *group) collect(to chan<- prometheus.Metric, d *groupDescs, name string)
 		to <- prometheus.MustNewConstMetric(d.unable, prometheus.GaugeValue, 1, name, why.String())
 	}
 	if g.status.Role == memberstate.Leader {
-		to <- prometheus.MustNewConstMetric(d.sinceQuorum, prometheus.GaugeValue, time.Since(g.quorum).Seconds(), name)
+		to <- prometheus.MustNewConstMetric(d.sinceQuorum, prometheus.GaugeValue, time.Since(quorum).Seconds(), name)
 	}
 }

@@ -26,6 +26,8 @@ type Client struct {
 	address string
 	conn    *grpc.ClientConn
 	calls   electorpb.OperatorServiceClient
+
+	incarnation uint64 // of the process that its commands are meant for; 0: any
 }
 
 // Member is a member of a group with its address.
@@ -49,7 +51,7 @@ func Dial(address string, files *grpcrpc.TLS) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{address, conn, electorpb.NewOperatorServiceClient(conn)}, nil
+	return &Client{address: address, conn: conn, calls: electorpb.NewOperatorServiceClient(conn)}, nil
 }
 
 // Close ends the connection.
@@ -122,7 +124,7 @@ func (u Undoing) String() string {
 // Undoing if the transfer will be undone. If it fails, a *elector.TransferError gives the
 // reason for each voter that was considered.
 func (c *Client) Transfer(ctx context.Context, group, to string) (*Undoing, error) {
-	answer, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to})
+	answer, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to, Incarnation: c.incarnation})
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -134,7 +136,7 @@ func (c *Client) Transfer(ctx context.Context, group, to string) (*Undoing, erro
 
 // Resign makes the node, which must lead the group, give up the leadership.
 func (c *Client) Resign(ctx context.Context, group string) error {
-	_, err := c.calls.Resign(ctx, &electorpb.ResignRequest{Group: group})
+	_, err := c.calls.Resign(ctx, &electorpb.ResignRequest{Group: group, Incarnation: c.incarnation})
 	return c.explain(err)
 }
 
@@ -178,8 +180,13 @@ func (e *callError) Is(target error) bool {
 }
 
 func (c *Client) explain(err error) error {
-	if err == nil {
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.OK:
 		return nil
+	case codes.Unimplemented:
+		s = status.New(codes.Unimplemented, "the node runs a version of hustings that does not know this call")
+	default:
 	}
-	return &callError{c.address, status.Convert(err)}
+	return &callError{c.address, s}
 }

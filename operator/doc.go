@@ -8,4 +8,7 @@
 //	operator.Register(transport.Registrar(), host, transport.Address)
 //
 // and an operator connects with [Dial]. With TLS, calls need an operator's certificate.
+//
+// Commands reach whatever process the node has when they arrive. [Client.ForProcess] has them refused by any process but
+// the one that [Client.Nodes] has shown.
 package operator

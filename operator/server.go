@@ -57,6 +57,14 @@ func (s *service) elector(group string) (*elector.Elector, error) {
 	return all[0], nil
 }
 
+// commanded finds the group of a command that is meant for this process.
+func (s *service) commanded(group string, incarnation uint64) (*elector.Elector, error) {
+	if err := s.meant(incarnation); err != nil {
+		return nil, err
+	}
+	return s.elector(group)
+}
+
 func (s *service) Members(_ context.Context, q *electorpb.MembersRequest) (*electorpb.MembersResponse, error) {
 	el, err := s.elector(q.GetGroup())
 	if err != nil {
@@ -106,7 +114,7 @@ func (s *service) Watch(q *electorpb.WatchRequest, stream grpc.ServerStreamingSe
 }
 
 func (s *service) Transfer(ctx context.Context, q *electorpb.TransferRequest) (*electorpb.TransferResponse, error) {
-	el, err := s.elector(q.GetGroup())
+	el, err := s.commanded(q.GetGroup(), q.GetIncarnation())
 	if err == nil {
 		err = el.TransferLeadership(ctx, q.GetTo())
 	}
@@ -122,7 +130,7 @@ func (s *service) Transfer(ctx context.Context, q *electorpb.TransferRequest) (*
 }
 
 func (s *service) Resign(ctx context.Context, q *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
-	el, err := s.elector(q.GetGroup())
+	el, err := s.commanded(q.GetGroup(), q.GetIncarnation())
 	if err == nil {
 		err = s.resign(ctx, el)
 	}
@@ -141,17 +149,6 @@ func (s *service) resign(ctx context.Context, el *elector.Elector) error {
 		return err
 	}
 	return nil
-}
-
-// causes are the errors that a caller may want to distinguish, with their codes on the wire.
-var causes = []struct {
-	err  error
-	code codes.Code
-}{
-	{elector.ErrNotLeader, codes.FailedPrecondition},
-	{elector.ErrTransferInProgress, codes.AlreadyExists},
-	{elector.ErrTransferFailed, codes.Aborted},
-	{elector.ErrStopped, codes.Unavailable},
 }
 
 func toStatus(err error) error {

@@ -53,7 +53,7 @@ type Changes struct {
 // changed first, then the preferred voters. If a change is refused, those before it are made, and the
 // error names the reason.
 func (c *Client) Settings(ctx context.Context, group string, change Changes) (Settings, error) {
-	q := &electorpb.SettingsRequest{Group: group, Timing: encodeTiming(change.Timing), Electable: change.Electable}
+	q := &electorpb.SettingsRequest{Group: group, Timing: encodeTiming(change.Timing), Electable: change.Electable, Incarnation: c.incarnation}
 	if change.Preferred != nil {
 		q.Preferred = &electorpb.Preferred{Ids: change.Preferred}
 	}
@@ -69,9 +69,9 @@ func (c *Client) Settings(ctx context.Context, group string, change Changes) (Se
 
 // Settings is the node's side.
 func (s *service) Settings(ctx context.Context, q *electorpb.SettingsRequest) (*electorpb.SettingsResponse, error) {
-	el, err := s.elector(q.GetGroup())
+	el, err := s.commanded(q.GetGroup(), q.GetIncarnation())
 	if err != nil {
-		return nil, err
+		return nil, toStatus(err)
 	}
 	if err := change(el, q); err != nil {
 		if _, wrong := errors.AsType[*elector.ConfigError](err); wrong {

@@ -61,8 +61,14 @@ var hindrances = []electorpb.Hindrance{
 
 // found converts a value from the wire; an unknown one, which a later version may have added,
 // becomes zero.
-func found[T ~uint8, W comparable](values []W, w W) T {
-	return T(max(0, slices.Index(values, w)))
+func found[T ~uint8, W comparable](values []W, w W) T { return foundOr[T](values, w, 0) }
+
+// foundOr does so, but another value stands for unknown ones.
+func foundOr[T ~uint8, W comparable](values []W, w W, unknown T) T {
+	if i := slices.Index(values, w); i >= 0 {
+		return T(i)
+	}
+	return unknown
 }
 
 func encode(s elector.Status) *electorpb.Status {

@@ -60,6 +60,10 @@ type Beat struct {
 	SeenReleased, SeenDeparted uint32
 	// Deaf says that the sender has heard nothing of the addressee lately. What is sent to it is in vain.
 	Deaf bool
+	// Standing is the sender's.
+	Standing Standing
+	// Leads is one more than how many groups the sender leads; 0: it does not say, as older versions.
+	Leads uint32
 	// Leavings are the oldest ends of bonds that the addressee does not know of, as far as the sender
 	// knows: releases, then departures, each in the order of their numbers.
 	Leavings []Leaving
@@ -81,7 +85,7 @@ const MaxLeavings = 256
 
 // WellFormed says whether a node can send this beat. One that is not well formed must not reach a node.
 func (b *Beat) WellFormed() bool {
-	if b.Incarnation == 0 || len(b.Leavings) > MaxLeavings {
+	if b.Incarnation == 0 || !b.Standing.State.Valid() || len(b.Leavings) > MaxLeavings {
 		return false
 	}
 	for i := range b.Leavings {

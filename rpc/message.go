@@ -65,7 +65,8 @@ type Body struct {
 	RoundTrip time.Duration
 
 	// Unable are, in heartbeats, the voters that the leader knows not to be able to lead, itself
-	// included; in answers it is the sender, or nobody.
+	// included; in answers it is the sender, or nobody; in TakeLeadership the voter that should lead, if
+	// the leader knows that its node does not serve, and of nobody better.
 	Unable memberstate.Set
 }
 

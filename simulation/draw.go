@@ -76,14 +76,16 @@ func Draw(seed uint64, f Fixed) Options {
 		full := [...]memberstate.Term{math.MaxUint8, math.MaxUint16, math.MaxInt32, math.MaxUint32, 1 << 53, math.MaxInt64, lastTerm}
 		o.Term = full[r.IntN(len(full))] - memberstate.Term(r.IntN(12))
 	}
-	if r := random(ofObservers); r.IntN(4) == 0 {
-		o.Observers = 1 + r.IntN(maxObservers)
-	}
 	if r := random(ofPreferred); r.IntN(4) == 0 {
 		o.Preferred = 1 + r.IntN(3)
 	}
+	members := sizes[random(ofMembers).IntN(len(sizes))]
 	if o.Members == 0 {
-		o.Members = sizes[random(ofMembers).IntN(len(sizes))]
+		o.Members = members
+	}
+	// A lone voter beats for observers only.
+	if r := random(ofObservers); r.IntN(4) == 0 || members == 1 && r.IntN(4) != 0 {
+		o.Observers = 1 + r.IntN(maxObservers)
 	}
 	if o.Groups == 0 {
 		o.Groups = groupCount(random(ofGroups))

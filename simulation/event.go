@@ -39,6 +39,9 @@ const (
 	judgeReturns
 	flapsEnd
 	electableAgain
+	nodeServes // arg: the incarnation that drains
+	nodeMoves  // arg: the incarnation that is protected
+	nodeStays  // arg: the incarnation that balances
 	faultStrikes
 	strikePlanned // arg: its number
 	strikeFollows // arg: its number

@@ -79,6 +79,9 @@ const (
 	ResignOrder
 	StandOrder
 	NotElectable
+	DrainOrder
+	ProtectOrder
+	BalanceOrder
 	Prefer
 	Retime
 	Observe

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 )
 
 // faultRow describes a fault.
@@ -128,6 +129,9 @@ func init() {
 		ResignOrder:    {"resign", OperatorFaults, drawLeaderOrNode, command, perGroup, nil},
 		StandOrder:     {"stand", OperatorFaults, drawNode, command, perGroup, nil},
 		NotElectable:   {"not-electable", OperatorFaults, drawLeaderOrNode, bar, perGroup, nil},
+		DrainOrder:     {"drain", OperatorFaults, drawDrain, drainNode, 0, upTo(protocol.UsualMoves)},
+		ProtectOrder:   {"protect", OperatorFaults, drawProtect, protectNode, 0, nil},
+		BalanceOrder:   {"balance", OperatorFaults, drawBalance, balanceNode, countsTime, upToADay},
 		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer, perGroup | nodeOptional, anyNumber},
 		Retime:         {"retime", OperatorFaults, drawRetime, retime, perGroup | nodeOptional | mixesSettings, inPerMille},
 		Observe:        {"observe", OperatorFaults, drawObserve, observe, nodeOptional | addsNode, nil},

@@ -60,6 +60,8 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.returnsQuietly(core)
 	w.hintsInVain(core)
 	w.changesQuietly(core)
+	w.drainEnds(core)
+	w.getsEven(core)
 	w.allAtOnce(core)
 	w.ableLeads(core)
 	w.leadsAllTheSame(core)
@@ -73,7 +75,8 @@ func (w *world) heal(core []int) {
 	w.longestWrite = w.hurried(quickWrite)
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		n.Sluggish, n.doomed = 0, 0
+		n.quickens()
+		n.doomed = 0
 		n.slowDisk, n.trouble = false, 0
 		for place := range n.members {
 			n.members[place].engine.recover()
@@ -92,6 +95,9 @@ func (w *world) heal(core []int) {
 		}
 		n.diskReturns()
 		n.judgeReturns()
+		n.serves(n.Incarnation)
+		n.moves(n.Incarnation)
+		n.stays(n.Incarnation)
 		for place := range n.members {
 			m := &n.members[place]
 			m.returnsFromAll()
@@ -119,13 +125,8 @@ func (w *world) sever(i, sign int) {
 
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int, demands invariant.Invariant) time.Duration {
-	began, within := w.now, time.Duration(convergeWithin)
-	for f, struck := range &w.swarm.struck {
-		if struck > 0 && Fault(f).is(mixesSettings) {
-			within = convergeMixed
-		}
-	}
-	limit := began + int64(within*w.check.Detection())
+	within := w.convergesWithin()
+	began, limit := w.now, w.now+int64(within*w.check.Detection())
 	for !w.check.Over && !w.settled(core) {
 		if w.now >= limit {
 			place := w.unsettled(core)
@@ -135,6 +136,21 @@ func (w *world) electsSoon(core []int, demands invariant.Invariant) time.Duratio
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
 	}
 	return time.Duration(w.now - began)
+}
+
+// convergesWithin is how soon all groups have leaders. If few campaigns may be under way, one that fails keeps the others
+// of its node waiting for a detection time, and the first one of a group may fail.
+func (w *world) convergesWithin() time.Duration {
+	within := time.Duration(convergeWithin)
+	for f, struck := range &w.swarm.struck {
+		if struck > 0 && Fault(f).is(mixesSettings) {
+			within = convergeMixed
+		}
+	}
+	if most := w.options.Campaigns; most > 0 {
+		within += time.Duration(2 * len(w.groups) / most)
+	}
+	return within
 }
 
 // keepsLeader demands that nothing changes for some detection times, and that the leader's engine

@@ -16,12 +16,13 @@ import (
 // member is one group at a node, over all incarnations of the node.
 type member struct {
 	*node
-	check.Member // what the checks see of it
-	electorate   protocol.Electorate
+	check.Member                     // what the checks see of it
+	electorate   protocol.Electorate // with which its group joins the next time
 	group        protocol.Group
 	engine       engine
 	order        *protocol.Order // the newest one to hand over, which may be given up
 	outcome      *check.Outcome  // of the newest order; nil if there was none
+	held         held
 
 	last    memberstate.State // before the step under way
 	asked   uint32            // the number of the alarm that the step has asked for
@@ -85,11 +86,12 @@ func (m *member) join() {
 		m.away = 0
 		m.switchLease()
 	}
-	m.electorate = protocol.Electorate{Members: m.electorate.Members, Rules: m.electorate.Rules} // a new process's
-	m.Rules = &m.electorate.Rules
-	m.group = protocol.NewGroup(&m.electorate, w.groups[m.Place], m)
+	shared := m.share(&m.electorate)
+	m.Rules = &shared.Rules
+	m.group = protocol.NewGroup(shared, w.groups[m.Place], m)
 	m.Shown = protocol.View{}
-	m.Lease, m.order, m.hearing = check.Lease{}, nil, m.hearing[:0]
+	m.dropLease()
+	m.order, m.hearing = nil, m.hearing[:0]
 	m.engine.Mute, m.engine.Unwell, m.engine.Barred = 0, false, false
 	w.check.Started(&m.Member)
 	record, known, end := m.stored()
@@ -119,12 +121,6 @@ func (m *member) stored() (r memberstate.Record, known bool, end memberstate.Pos
 	return r, hard != memberstate.HardState{}, m.engine.ledgerEnd(r.Term)
 }
 
-// resume ends a pause.
-func (m *member) resume() {
-	m.world.check.StoodStill(&m.Member)
-	m.lapseIfOver()
-}
-
 // hears notes for the trace which message arrives.
 func (m *member) hears(passage int32) {
 	if t := m.world.tracer; t != nil && t.group == m.Place {
@@ -145,7 +141,7 @@ func (m *member) before(in *protocol.Input) {
 	w := m.world
 	w.steps++
 	m.last, m.Input, m.Local = m.group.State(), in.Kind, m.local()
-	if m.Early = in.Kind == protocol.Ring && m.local() < m.rings; m.Early {
+	if m.Early = in.Kind == protocol.Ring && m.Local < m.rings; m.Early {
 		m.Stale = m.group.Machine
 	}
 	w.tracer.steps(m, in)
@@ -194,40 +190,6 @@ func (m *member) Show(v protocol.View) {
 		m.Shown = v
 		m.world.check.Published(&m.Member, &v, m.local())
 	}
-}
-
-// Hold begins a lease, extends it, or ends it.
-func (m *member) Hold(until time.Duration) {
-	if !m.Alive {
-		return
-	}
-	if until == 0 {
-		m.Lease = check.Lease{}
-		return
-	}
-	m.Lease = check.Lease{Term: m.group.State().Term, Until: m.clock.When(until)}
-	m.world.check.Leased(&m.Member, until, m.local())
-	m.world.about(max(m.Lease.Until, m.world.now)-m.world.now, leaseEnds, m, m.Incarnation)
-}
-
-func (m *member) leaseEnded(incarnation uint32) {
-	if m.Alive && m.Incarnation == incarnation && !m.Paused && m.Lease.Term != 0 && m.Lease.Until <= m.world.now {
-		m.host.At(m.local())
-		m.lapseIfOver()
-		m.endTurn()
-	}
-}
-
-// lapseIfOver tells the group when its lease has run out.
-func (m *member) lapseIfOver() {
-	if m.Lease.Term == 0 || m.Lease.Until > m.world.now {
-		return
-	}
-	term := m.Lease.Term
-	m.Lease, m.engine.Leading = check.Lease{}, 0
-	m.world.met(LeaseLapsed)
-	m.host.LeaseOver(&m.group, term)
-	m.world.check.Lapsed(&m.Member, term)
 }
 
 // Ended is called when the group has ended, because it was stopped or cannot go on. If its ledger

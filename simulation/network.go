@@ -36,17 +36,22 @@ func (p *parcel) rare() bool {
 
 // address is that of the choice of the parcel's fate.
 func (p *parcel) address() choice.Address {
-	kind := choice.Fate
+	return choice.Address{Kind: p.kind(), Node: p.from, To: p.to, Number: p.number}
+}
+
+// kind is that of the choice of the parcel's fate.
+func (p *parcel) kind() choice.Kind {
 	if p.engine {
-		kind = choice.Copy
+		return choice.Copy
 	}
-	return choice.Address{Kind: kind, Node: p.from, To: p.to, Number: p.number}
+	return choice.Fate
 }
 
 type network struct {
 	world *world
 	pool  []*parcel // a parcel never moves
 	free  []uint32
+	beats []rpc.Beat // for the next ones that are sent
 	links [maxNodes][maxNodes]link
 
 	troubles []trouble
@@ -212,8 +217,8 @@ func (n *network) release(place uint32) {
 
 // count gives a parcel its number, and keeps a copy if the parcel may be sent again.
 func (n *network) count(p *parcel) {
-	w, at := n.world, p.address()
-	s := w.choices.Stream(at.Kind, p.from, p.to)
+	w := n.world
+	s := w.choices.Stream(p.kind(), p.from, p.to)
 	s.Count++
 	p.number, p.passage = s.Count, -1
 	if n.sent++; !p.engine && (n.sent%101 == 0 || p.rare()) {
@@ -232,8 +237,6 @@ func (n *network) count(p *parcel) {
 // dispatch decides the fate of a parcel and of the rest of its packet.
 func (n *network) dispatch(place uint32) {
 	w, p := n.world, n.pool[place]
-	at := p.address()
-	s := w.choices.Stream(at.Kind, p.from, p.to)
 	l := &n.links[p.from][p.to]
 	if l.cuts > 0 {
 		n.ended(p, trace.Severed)
@@ -244,7 +247,7 @@ func (n *network) dispatch(place uint32) {
 		damage(&p.message.Body, l.damage)
 		l.damage = 0
 	}
-	fate := n.fate(s, l, at)
+	fate := n.fate(p, l)
 	if fate.Second != 0 {
 		n.again(p, time.Duration(fate.Second))
 	}
@@ -288,25 +291,25 @@ func (n *network) copy(p *parcel) uint32 {
 	return place
 }
 
-// fate chooses the fate of one message of a link.
-func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice.Value) {
+// fate chooses the fate of a message of a link.
+func (n *network) fate(p *parcel, l *link) (fate choice.Value) {
 	w := n.world
 	normal := int64(n.delay)
 	fate.First = normal
 	switch {
 	case w.choices.Script != nil:
-		if given, ok := w.choices.Script[c]; ok {
+		if given, ok := w.choices.Script[p.address()]; ok {
 			fate = given
 		}
 	default:
-		fate = n.drawFate(s)
+		fate = n.drawFate(w.choices.Stream(p.kind(), p.from, p.to))
 		if !n.mayBeReordered && fate.First != choice.Lost {
 			fate.First = max(fate.First, l.last+1-w.now)
 			l.last = w.now + fate.First
 		}
 	}
 	if w.choices.Tape != nil && fate != (choice.Value{First: normal}) {
-		w.choices.Tape[c] = fate
+		w.choices.Tape[p.address()] = fate
 	}
 	return fate
 }

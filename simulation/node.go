@@ -28,19 +28,21 @@ type node struct {
 	members []member // by group
 	host    *protocol.Node
 	intake  protocol.Intake
-	taken   protocol.Taken // from it
+	taken   protocol.Taken         // from it
+	shared  []*protocol.Electorate // that its groups have joined with in this incarnation
 
 	saved    bool // its save has ended while it is paused, or its disk hangs
 	gone     bool // it crashed, and is not started again before all is healed
 	disk     disk.Disk
 	trouble  Fault // what will become of the next save; 0: nothing
 	clock    clock.Clock
-	wall     time.Duration // how far its wall clock is ahead of clock; nothing depends on it
-	arrived  []parcel      // the messages that wait in its intake
-	orders   []func()      // what its engines do when its pause ends
-	touched  uint64        // a bit for each group that has changed in this turn
-	turns    int           // that the node has taken
-	slowDisk bool          // saves take long
+	leases   map[uint32]time.Duration // until when the leases last that groups share
+	wall     time.Duration            // how far its wall clock is ahead of clock; nothing depends on it
+	arrived  []parcel                 // the messages that wait in its intake
+	orders   []func()                 // what its engines do when its pause ends
+	touched  uint64                   // a bit for each group that has changed in this turn
+	turns    int                      // that the node has taken
+	slowDisk bool                     // saves take long
 
 	judgeHangs bool // its function that judges all engines does not return
 	judgeHeld  bool // and has been called
@@ -75,12 +77,12 @@ func (n *node) start() {
 		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
-	n.Alive, n.Paused, n.Hung, n.saved, n.doomed, n.Saving, n.Judging = true, false, false, false, 0, 0, 0
+	n.Alive, n.Paused, n.Hung, n.Leaving, n.Protected, n.saved, n.doomed, n.Saving, n.Judging = true, false, false, false, 0, false, 0, 0, 0
 	n.Incarnation++
 	n.arrived, n.orders, n.touched, n.judgeHeld = n.arrived[:0], n.orders[:0], 0, false
 	w.alarms.Set(n.Index, 0)
 	n.clock.Start(w.now)
-	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
+	n.host, n.intake, n.shared, n.leases = protocol.NewNode(n.name(), n), protocol.Intake{}, nil, nil
 	n.host.Inspect(n)
 	n.exchange()
 	if w.options.Open {
@@ -103,6 +105,20 @@ func (n *node) start() {
 	}
 }
 
+// share is the electorate of a group that joins. Groups with the same members and rules share one, as those of a Host do.
+func (n *node) share(own *protocol.Electorate) *protocol.Electorate {
+	for _, e := range n.shared {
+		rules := e.Rules
+		rules.Maintenance = nil // the node sets it
+		if rules == own.Rules && e.Members.Digest() == own.Members.Digest() && e.Members.Len() == own.Members.Len() {
+			return e
+		}
+	}
+	e := &protocol.Electorate{Members: own.Members, Rules: own.Rules}
+	n.shared = append(n.shared, e)
+	return e
+}
+
 // crash ends the process. What was not durable is lost.
 func (n *node) crash() { n.ends(n.tearDisk) }
 
@@ -114,7 +130,8 @@ func (n *node) ends(tear func()) {
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
-		m.Lease, m.engine.Leading = check.Lease{}, 0
+		m.dropLease()
+		m.engine.Leading = 0
 		m.cover()
 	}
 }
@@ -238,7 +255,10 @@ func (n *node) resume(incarnation uint32) {
 	n.world.tracer.happened(n, trace.PauseEnded, "goes on")
 	n.host.At(n.local())
 	for place := range n.members {
-		n.members[place].resume()
+		n.world.check.StoodStill(&n.members[place].Member)
+	}
+	for place := range n.members {
+		n.members[place].lapseIfOver()
 	}
 	more := n.drain()
 	for _, do := range n.orders {
@@ -367,6 +387,8 @@ func (n *node) Failed(g *protocol.Group, err error) { n.memberOf(g).engine.lapse
 
 func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
 func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
+func (n *node) Rests(*protocol.Group, uint32)                                 {}
+func (n *node) CohortHeard(uint32, time.Duration)                             {}
 func (n *node) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
 func (n *node) Says(g *protocol.Group, to memberstate.Set, m *protocol.Message) {

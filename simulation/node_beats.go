@@ -20,7 +20,9 @@ func (n *node) exchange() {
 	if err != nil {
 		n.world.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the start is not counted: %v", err)
 	}
-	n.host.Exchange(starts, uint16(choice.Scramble(uint64(n.Index)<<32|starts)), n)
+	nonce := uint16(choice.Scramble(uint64(n.Index)<<32 | starts))
+	n.Exchanges(starts<<16 | uint64(nonce))
+	n.host.Exchange(starts, nonce, n)
 }
 
 // SendBeat sends a beat to one node.
@@ -37,13 +39,25 @@ func (n *node) SendBeat(to string, b *rpc.Beat) {
 func (n *network) sendBeat(from, to *node, b *rpc.Beat) {
 	place := n.room()
 	p := n.pool[place]
-	own := *b
-	own.Leavings = slices.Clone(b.Leavings)
-	p.beat, p.message = &own, rpc.Message{}
+	p.beat, p.message = n.keep(b), rpc.Message{}
 	p.from, p.to, p.group = uint8(from.Index), uint8(to.Index), 0
 	p.engine, p.slowed, p.rest = false, false, 0
 	n.count(p)
 	n.dispatch(place)
+}
+
+// keep copies a beat, which its node writes anew for the next one. Copies are never changed, because a beat may be sent
+// several times. Many are made at once, because there are as many beats as heartbeats.
+func (n *network) keep(b *rpc.Beat) *rpc.Beat {
+	if len(n.beats) == 0 {
+		const some = 32
+		n.beats = make([]rpc.Beat, some)
+	}
+	own := &n.beats[0]
+	n.beats = n.beats[1:]
+	*own = *b
+	own.Leavings = slices.Clone(b.Leavings)
+	return own
 }
 
 // takeBeat takes a beat from the network, in a turn of its own, now or when its pause ends.

@@ -27,6 +27,9 @@ func (n *node) AskStalled(time.Duration) bool {
 	return true
 }
 
+// Progress is of no interest here.
+func (n *node) Progress(protocol.Progress) {}
+
 // judged is called when the function returns.
 func (n *node) judged(incarnation uint32) {
 	if !n.Alive || n.Incarnation != incarnation {

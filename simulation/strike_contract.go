@@ -62,6 +62,9 @@ func breakLedger(w *world, s *Strike) bool {
 // tellLedger answers the question where the ledger ends.
 func (m *member) tellLedger(end memberstate.Position) {
 	e, g := &m.engine, &m.group
+	if e.Asking < m.world.now {
+		e.Answered = m.world.now
+	}
 	e.Asking = 0
 	asked := e.lapse.told
 	e.lapse.told = e.asked

@@ -118,7 +118,7 @@ func (m *member) answerLedger(incarnation uint32) {
 	case m.Incarnation == incarnation:
 		r := m.about(protocol.TellLedgerEnd)
 		r.Ledger, r.Term = m.engine.end, m.engine.announced
-		m.engine.Asking = 0
+		m.engine.Asking, m.engine.Answered = 0, m.world.now
 		m.engine.lapse.told = m.engine.asked
 		m.ask(r)
 	}

@@ -47,7 +47,7 @@ func (m *member) ordered(s *Strike) *protocol.Order {
 		}
 		m.order = order
 	}
-	m.world.check.Ordered(&m.Member, m.outcome)
+	m.world.check.Ordered(&m.Member, m.outcome, m.electorate.Members.Seat(order.To))
 	return order
 }
 
@@ -159,14 +159,19 @@ func retime(w *world, s *Strike) (changed bool) {
 
 // observedBy adds an observer to the list of a member, unless its digest is that of other voters.
 func (m *member) observedBy(n *node) {
-	e := &m.electorate
-	if e.Rules.Voters != m.world.voters {
+	if m.electorate.Rules.Voters != m.world.voters {
 		return
 	}
-	e.Members, e.Rules.All = m.world.list(n.Seat), e.Rules.All.With(n.Seat)
-	if m.Rules != &e.Rules { // it has been given others, which other groups may share
+	adds := func(e *protocol.Electorate) { e.Members, e.Rules.All = m.world.list(n.Seat), e.Rules.All.With(n.Seat) }
+	adds(&m.electorate)
+	live := m.group.Electorate // that other groups share, which get the same observer
+	if live == nil {
+		return // it has not joined yet
+	}
+	adds(live)
+	if m.Rules != &live.Rules { // it has been given others, which other groups may share
 		own := *m.Rules
-		own.All = e.Rules.All
+		own.All = live.Rules.All
 		m.Rules, m.group.Rules = &own, &own
 	}
 }

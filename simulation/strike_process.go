@@ -111,6 +111,9 @@ func slowNode(w *world, s *Strike) bool {
 	return true
 }
 
+// quickens ends that.
+func (n *node) quickens() { n.Sluggish, n.Quick = 0, n.world.now }
+
 // lasting ends a state of a node after a while.
 func (w *world) lasting(s *Strike, kind eventKind) {
 	w.tracer.lasts(s)

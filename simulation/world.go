@@ -213,6 +213,12 @@ func (w *world) happen(e event) {
 		if s := &w.following[arg]; !w.calm {
 			faultTable[s.Fault].inflict(w, s)
 		}
+	case nodeServes:
+		n.serves(arg)
+	case nodeMoves:
+		n.moves(arg)
+	case nodeStays:
+		n.stays(arg)
 	case nodeRestarts:
 		if !n.Alive && n.Incarnation == arg {
 			n.start()
@@ -222,7 +228,7 @@ func (w *world) happen(e event) {
 	case diesInSave:
 		n.diesInSave(arg)
 	case sluggishEnds:
-		n.Sluggish = 0
+		n.quickens()
 	case diskRecovers:
 		n.slowDisk = false
 	case diskReturns:

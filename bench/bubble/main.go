@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"testing"
 
+	"github.com/hustings/hustings/bench/drain"
 	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/hangs"
 	"github.com/hustings/hustings/bench/peer"
@@ -22,7 +23,7 @@ func main() {
 func serve(t *testing.T) {
 	t.Helper()
 	quieten()
-	jobs := peer.Jobs{"hangs": hangs.Job(t, hangs.With(hangs.Dragonboat, found)...), groups.Name: peer.Of(measureGroups)}
+	jobs := peer.Jobs{"hangs": hangs.Job(t, hangs.With(hangs.Dragonboat, found)...), groups.Name: peer.Of(measureGroups), drain.Name: drain.Job(t)}
 	if err := peer.Serve(t.Context(), os.Stdin, os.Stdout, jobs); err != nil {
 		t.Fatal(err)
 	}

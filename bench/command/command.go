@@ -43,7 +43,7 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON, a list of all figures")
 	flags.BoolVar(&o.quick, "quick", false, "measure less, in less than forty seconds; write nothing")
-	flags.BoolVar(&o.long, "long", false, "measure what takes long, too: up to 100,000 groups")
+	flags.BoolVar(&o.long, "long", false, "measure what takes long, too: up to 100,000 groups, and drains of as many")
 	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas: "+names(sections))
 	flags.BoolVar(&o.keep, "keep", false, "with --only: write these sections to results/, beside the others of the last run")
 	if err := flags.Parse(arguments); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"github.com/hustings/hustings/bench/measure"
 )
 
 type rafts struct {
@@ -103,7 +105,7 @@ func (r *rafts) Settle(ctx context.Context) error {
 }
 
 // Idle lets time pass.
-func (r *rafts) Idle(ctx context.Context, d time.Duration) error { return pass(ctx, d) }
+func (r *rafts) Idle(ctx context.Context, d time.Duration) error { return measure.Pass(ctx, d) }
 
 // Recover waits until all groups are led again.
 func (r *rafts) Recover(ctx context.Context) error { return r.seen.Await(ctx) }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -170,7 +171,7 @@ func (o *ours) Settle(ctx context.Context) error {
 }
 
 // Idle lets time pass.
-func (o *ours) Idle(ctx context.Context, d time.Duration) error { return pass(ctx, d) }
+func (o *ours) Idle(ctx context.Context, d time.Duration) error { return measure.Pass(ctx, d) }
 
 // Recover waits until all groups are led again.
 func (o *ours) Recover(ctx context.Context) error { return o.seen.Await(ctx) }
@@ -202,16 +203,6 @@ func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
-}
-
-// pass lets time pass.
-func pass(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // store counts what is saved.

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/hustings/hustings/bench/adapter/etcd"
+	"github.com/hustings/hustings/bench/wire"
 )
 
 // layout says what the loop of a node waits for.
@@ -44,7 +45,7 @@ type etcdNode struct {
 	nodes   []*etcdNode
 	leading atomic.Bool
 
-	saving, applying *Queue            // the threads beside the loop
+	saving, applying *wire.Queue       // the threads beside the loop
 	inbox            chan func() error // what the loop does next
 	ended            chan struct{}
 	loops            sync.WaitGroup

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/bench/wire"
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 )
 
 // names are the ids of our members.
@@ -25,7 +24,7 @@ type engine struct {
 	others  []*engine
 	to      map[*engine]*Line // for the ledger
 	elector *elector.Elector
-	post    *post
+	post    *wire.Post
 	leading atomic.Uint64 // the term of Lead; 0: it is not called
 	paused  atomic.Bool   // it accepts no writes
 
@@ -39,7 +38,7 @@ func foundOurs(vouch time.Duration) Founder {
 		engines := make([]*engine, len(nodes))
 		for i, n := range nodes {
 			engines[i] = &engine{node: n, to: map[*engine]*Line{}}
-			engines[i].post = &post{lines: map[string]*Line{}, peers: map[string]*post{}}
+			engines[i].post = &wire.Post{Lines: map[string]wire.Line{}, Peers: map[string]*wire.Post{}}
 		}
 		for _, e := range engines {
 			for _, other := range engines {
@@ -47,7 +46,7 @@ func foundOurs(vouch time.Duration) Founder {
 					name := names[other.node.Index]
 					e.others = append(e.others, other)
 					e.to[other] = net.Line(e.node, other.node)
-					e.post.lines[name], e.post.peers[name] = net.Line(e.node, other.node), other.post
+					e.post.Lines[name], e.post.Peers[name] = net.Line(e.node, other.node), other.post
 				}
 			}
 			group = append(group, e)
@@ -199,39 +198,4 @@ type store struct {
 func (s *store) Save(batch []memberstate.Record) error {
 	s.node.Save()
 	return s.MemStore.Save(batch)
-}
-
-// post is our transport over the lines.
-type post struct {
-	lines map[string]*Line
-	peers map[string]*post
-
-	mu      sync.RWMutex
-	handler rpc.Handler // nil: nobody is served
-}
-
-// Serve delivers to a handler until stop is called.
-func (p *post) Serve(h rpc.Handler) (stop func(), err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.handler = h
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.handler = nil
-	}, nil
-}
-
-// Send sends a batch.
-func (p *post) Send(to string, batch []rpc.Message) {
-	kept := slices.Clone(batch)
-	p.lines[to].Send(func() { p.peers[to].deliver(kept) })
-}
-
-func (p *post) deliver(batch []rpc.Message) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.handler != nil {
-		p.handler.Receive(batch)
-	}
 }

@@ -1,6 +1,8 @@
 // Package virtual is a world in virtual time, which jumps from one event to the next. It is the
 // same for all libraries: messages have one delay and can be lost, saves have one duration, and
-// each member has one alarm.
+// each member has one alarm. It is not the world of package simulation, because that one drives this
+// library's nodes and judges them by their inside; here etcd's members must live, too, in the same
+// conditions.
 package virtual
 
 import (

@@ -110,6 +110,9 @@ func (n *Node) lookAtAbility(g *Group) {
 		now = NotAbleHold
 	}
 	if now == g.Inability() {
+		if now == Able {
+			n.forgetHold(g)
+		}
 		return
 	}
 	if a := n.abilityOf(g); now == Able {
@@ -193,7 +196,7 @@ func (n *Node) obstructed(g *Group) Inability {
 func (a *ability) fails(r *Rules, now time.Duration) {
 	detection := r.Timing.Detection()
 	switch wasWell := a.well != 0; {
-	case a.hold == 0 || wasWell && now-a.well > maxHold*detection:
+	case a.hold == 0 || wasWell && now-a.well > maxHold*detection: // it may not have been looked at since
 		a.hold = detection
 	case wasWell:
 		a.hold = min(2*a.hold, maxHold*detection)
@@ -208,6 +211,15 @@ func (a *ability) recovers(now time.Duration) bool {
 		a.well = max(now, 1)
 	}
 	return now-a.well >= a.hold
+}
+
+// forgetHold forgets that something has kept a member from leading, once that is so long ago that it would begin anew. A group
+// about which this has to be remembered does not leave its heartbeats to the node.
+func (n *Node) forgetHold(g *Group) {
+	if a := g.ability(); a != nil && a.well != 0 && n.now-a.well > maxHold*g.Rules.Timing.Detection() {
+		a.hold, a.well = 0, 0
+		n.tidyAbility(g)
+	}
 }
 
 // tidyAbility drops what nothing needs to be remembered of.

@@ -209,8 +209,8 @@ func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 func TestTheHoldGrows(t *testing.T) {
 	w := newWatched(t, 0)
 	detection := w.group.Rules.Timing.Detection()
-	a := w.node.abilityOf(&w.group)
 	fail := func() {
+		a := w.node.abilityOf(&w.group) // it is forgotten in the end
 		a.ending = w.node.now - detection - 1
 		assert.Equal(t, NotAbleLead, w.after(0))
 		a.ending = 0
@@ -231,6 +231,7 @@ func TestTheHoldGrows(t *testing.T) {
 	fail()
 	assert.Equal(t, 128*detection, hold(), "what fails while it is held begins anew")
 	w.after(maxHold * detection)
+	assert.Nil(t, w.group.ability(), "nothing need be remembered")
 	fail()
 	assert.Equal(t, detection, hold(), "it had been able for long")
 }
@@ -287,4 +288,17 @@ func TestAbilityIsLookedAtWhenATurnEnds(t *testing.T) {
 	w.node.toLookAt(&w.group)
 	w.node.EndTurn()
 	assert.Equal(t, NotAbleLead, w.group.Inability())
+}
+
+// The intervals may have become shorter since it began.
+func TestAHoldIsNotForgottenWhileItGoesOn(t *testing.T) {
+	w := newWatched(t, 0)
+	detection := w.group.Rules.Timing.Detection()
+	a := w.node.abilityOf(&w.group)
+	a.ending = w.node.now - detection - 1
+	assert.Equal(t, NotAbleLead, w.after(0))
+	a.ending, a.hold = 0, 2*maxHold*detection
+	assert.Equal(t, NotAbleHold, w.after(0))
+	assert.Equal(t, NotAbleHold, w.after(2*maxHold*detection-1))
+	assert.Equal(t, Able, w.after(1))
 }

@@ -24,6 +24,7 @@ type beats struct {
 	peers  []*peer                  // whose nodes exchange beats with this one
 	awake  places                   // groups that this node leads, with offers, which beat by themselves
 	rest   []*cohort                // those that do not
+	newest uint32                   // number of the newest cohort
 	waits  []*Group                 // groups with bonds whose step has begun to wait in this turn
 	write  rpc.Beat
 	most   int // leavings that a beat tells of
@@ -91,7 +92,8 @@ func (n *Node) Beat(b *rpc.Beat) {
 		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
 		return
 	}
-	p.spokeAt, p.deaf = n.now, b.Deaf
+	p.spokeAt, p.seenAt, p.deaf, p.leads = n.now, n.now, b.Deaf, b.Leads
+	n.standingHeard(p, b.Standing)
 	p.speaks()
 	n.call(p)
 	t := p.link.hears(b, n.beats.number, n.beats.most, func(l *rpc.Leaving) { n.ended(p, l) })
@@ -141,8 +143,13 @@ func (n *Node) watch() {
 			n.unbindAll(p)
 		}
 	}
+	if n.beats.due != 0 && n.now >= n.beats.due {
+		n.probe()
+	}
 	for _, c := range slices.Clone(n.beats.rest) {
 		switch {
+		case c.over:
+			n.lapse(c)
 		case n.now >= c.losesQuorum(n.now):
 			n.wakeAll(c)
 		case c.called != 0:
@@ -173,6 +180,9 @@ func (n *Node) nextWatch() (due time.Duration, waits bool) {
 		}
 	}
 	for _, c := range n.beats.rest {
+		if c.over {
+			sooner(n.now)
+		}
 		sooner(c.losesQuorum(n.now))
 		if c.called != 0 {
 			sooner(c.called + callEvery)
@@ -180,6 +190,12 @@ func (n *Node) nextWatch() (due time.Duration, waits bool) {
 	}
 	if at, waits := n.muster.due(); waits {
 		sooner(at)
+	}
+	if at, waits := n.nextMove(); waits {
+		sooner(at)
+	}
+	if n.balancing.every != 0 {
+		sooner(n.balancing.due)
 	}
 	return due, waits
 }
@@ -192,7 +208,7 @@ func (n *Node) sendBeats() {
 	}
 	n.askHinted()
 	for _, p := range b.peers {
-		if p.reply || due && p.offers > 0 {
+		if p.reply || due && (p.offers > 0 || p.leaves() && b.number%countsPresent == 0) {
 			n.sendBeat(p)
 		}
 	}
@@ -203,19 +219,21 @@ func (n *Node) sendBeat(p *peer) {
 	b.write.From, b.write.To = n.self, p.id
 	p.link.writes(&b.write, b.number, b.most)
 	b.write.Deaf = !p.reply && p.link.peer != 0 && n.silent(p) // a reply shows that it hears
+	b.write.Standing, b.write.Leads = n.stands.own, uint32(n.stands.led)+1
 	p.reply = false
 	b.edge.SendBeat(p.id, &b.write)
 }
 
-// nextBeat begins the next beat, unless nobody has an offer any more.
+// nextBeat begins the next beat, unless nobody has an offer any more, or is asked whether it serves again.
 func (n *Node) nextBeat() {
 	b := &n.beats
-	if !slices.ContainsFunc(b.peers, func(p *peer) bool { return p.offers > 0 }) {
+	if !slices.ContainsFunc(b.peers, func(p *peer) bool { return p.offers > 0 || p.leaves() }) {
 		b.due = 0
 		return
 	}
 	b.due = n.now + b.every
 	b.count(n.now)
+	n.confirmAlone()
 }
 
 // count gives the next beat its number.

@@ -38,6 +38,11 @@ type officeBonds struct {
 
 	present, before memberstate.Set // members that have answered a heartbeat since the last count, or in the one before
 	rings           uint8           // of the leader's alarm since the last count
+	first           uint32          // the first heartbeat of the office that has offered these bonds; while it rests, of none
+
+	// While the leader rests: when it sent its last heartbeat, which its bonded voters have answered. Zero if that
+	// counts no more.
+	beatAt time.Duration
 }
 
 // offers are the bonds of a group's leader; nil if there are none, or if the group is packed.
@@ -57,14 +62,6 @@ const countsPresent = 8
 // bonds.
 func (n *Node) Exchange(starts uint64, nonce uint16, edge BeatEdge) {
 	n.beats.own, n.beats.edge = starts<<16|uint64(nonce), edge
-}
-
-// BeatEdge is what a node that exchanges beats asks of the process around it.
-type BeatEdge interface {
-	// SendBeat sends a beat to one node. It must not keep it.
-	SendBeat(to string, b *rpc.Beat)
-	// Group is the group of this name; nil if there is none.
-	Group(name string) *Group
 }
 
 // mayBond says whether a group may rely on beats between nodes.
@@ -90,7 +87,7 @@ func (g *Group) RestsOn() memberstate.Set {
 func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 	o := g.offers()
 	if o == nil {
-		o = &officeBonds{term: g.Term}
+		o = &officeBonds{term: g.Term, first: g.Beat()}
 		g.duty().offers = o
 		n.expectUnknown(g)
 		n.beats.awake.add(g)
@@ -178,7 +175,8 @@ func (n *Node) unbindAll(p *peer) {
 }
 
 // bondTaken takes in what an answer to a heartbeat says about the bond, before the machine takes the
-// answer in.
+// answer in. An answer to a heartbeat from before these bonds were offered is about earlier ones, perhaps of the same
+// office. They have been released, and the follower gives them up when it learns that.
 func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	b := msg.Bond
 	if b == nil || n.beats.own == 0 {
@@ -193,7 +191,7 @@ func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
 		n.unbound(p)
 	}
 	o := g.offers()
-	if !bonded || o == nil || msg.Asked != o.term || msg.Result != rpc.Success || g.Rests() || o.taken.Has(from) || !o.made.Has(from) {
+	if !bonded || o == nil || msg.Asked != o.term || int32(msg.Round-o.first) < 0 || msg.Result != rpc.Success || g.Rests() || o.taken.Has(from) || !o.made.Has(from) {
 		return
 	}
 	o.taken, o.since = o.taken.With(from), n.beats.number
@@ -201,6 +199,9 @@ func (n *Node) bondTaken(g *Group, from memberstate.Seat, msg *rpc.Message) {
 
 // present notes that a member is there. A leader that rests without it has to send it heartbeats.
 func (n *Node) present(g *Group, from memberstate.Seat) {
+	if g.Rules.All.Has(from) {
+		n.hearsMute(n.peerOf(g, from))
+	}
 	if g.Rests() && !g.cohort.seats.Has(from) {
 		n.wake(g)
 	}
@@ -240,6 +241,7 @@ func (n *Node) meets(p *peer, s rpc.Session) (current bool) {
 	begins, current := p.link.meets(s)
 	if begins {
 		n.endSession(p)
+		n.forgetStanding(p)
 	}
 	return current
 }
@@ -284,8 +286,13 @@ func (n *Node) endOffers(g *Group) {
 	}
 }
 
-// bound bounds the leavings that are kept for a node.
+// bound bounds the leavings that are kept for a node. More than a beat has room for begin to be told at once, because
+// no beat or answer counts for the bonds that remain before all are told, which takes many round trips. Each beat that
+// was full is followed by another when it is answered.
 func (n *Node) bound(p *peer) {
+	if p.link.untold() == n.beats.most+1 {
+		p.reply = true
+	}
 	if p.link.renew() {
 		n.endSession(p)
 	}

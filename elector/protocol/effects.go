@@ -62,11 +62,15 @@ func (fx *effects) Before(in *Input) {
 }
 
 func (fx *effects) After(x *Step) {
-	if g := fx.group; g.place != 0 {
+	g := fx.group
+	if g.place != 0 {
 		fx.node.leave(g, fx.leader, fx.term, fx.silentAt)
 	}
+	if (g.Role == memberstate.Leader) != g.notes.has(isLed) {
+		fx.node.countLed(g)
+	}
 	if by := fx.node.inspector; by != nil {
-		by.After(fx.group, x)
+		by.After(g, x)
 	}
 }
 
@@ -78,7 +82,11 @@ func (fx *effects) Reply(m *Message) {
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
 		n.says(g, memberstate.SetOf(seat), m)
 		if m.Kind == rpc.HeartbeatResponse && fx.pending.offered != nil {
-			n.post(g, seat, m, n.answer(g, seat, fx.pending.offered, m))
+			bond := n.answer(g, seat, fx.pending.offered, m)
+			if g.Inability() == Able && bond != nil {
+				m.Unable = 0 // the node says by itself that it does not serve, and when that is over
+			}
+			n.post(g, seat, m, bond)
 		} else {
 			n.post(g, seat, m, nil)
 		}

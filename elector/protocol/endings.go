@@ -50,6 +50,8 @@ func (n *Node) end(g *Group, err error) {
 	n.leaveAll(g)
 	n.alarms.remove(g)
 	n.dropRules(g)
+	n.dismiss(g.Electorate)
+	n.countLed(g)
 	n.stalled.forget(g)
 	x := n.transientOf(g)
 	x.err = err

@@ -20,6 +20,8 @@ var (
 	ErrOtherVoters        = errors.New("elector: the store knows the group with other voters")
 	ErrStoreBehindLedger  = errors.New("elector: the store is older than the ledger")
 	ErrGroupExists        = errors.New("elector: the host has this group already")
+	ErrServing            = errors.New("elector: the node serves again")
+	ErrProtected          = errors.New("elector: the node is protected")
 )
 
 // worded is one of the errors above, with a text for the occasion.

@@ -10,34 +10,6 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Engine is what one group asks of the process around it. Methods that Effects also has mean the
-// same here. They are called one at a time, and must return at once. Every AskLedger, Lead, Pause
-// and AskHealth must be answered once, or the group is never over. EndLead, Pause, AskLedger and
-// AskHealth may give the node their answer before they return; no method may call the node for
-// anything else.
-type Engine interface {
-	// AskLedger asks where the engine's ledger ends, with a promise for a term. The answer is
-	// Node.LedgerEnd.
-	AskLedger(term memberstate.Term)
-	Show(v View)
-	Hold(until time.Duration)
-	Lead(term memberstate.Term)
-	EndLead(term memberstate.Term)
-	Pause(term memberstate.Term, number uint32)
-	Resume()
-	// Vouched says whether the engine has vouched for its ability to lead since the last call.
-	Vouched() bool
-	// AskHealth asks the engine whether it is able to lead. The answer is Node.Health. It returns
-	// false if the engine cannot be asked.
-	AskHealth() bool
-	// Obey says by which rules the group goes on, because they have changed.
-	Obey(r *Rules)
-	// Ended says that the group has ended and that nothing works for it any more: no function of
-	// the engine, no disk and no watcher. It has ended because of this error, or because it was
-	// stopped.
-	Ended(err error)
-}
-
 // Group is one group at a node. It is kept small, because there may be a great many. Before it is restored, it has
 // neither a desk nor anything packed.
 type Group struct {
@@ -61,6 +33,8 @@ type Group struct {
 const (
 	toLook flags = 1 << iota // its ability is to be looked at when the turn ends
 	toPack                   // it is among those that may be packed
+	isLed                    // it is counted among those that this node leads
+	toMove                   // it is handed over, or waits for that, because the node drains
 	used                     // something has happened to it since the node last thought of packing it
 )
 
@@ -116,6 +90,9 @@ const maxQueued = 256
 
 // NewGroup is a group that has not started.
 func NewGroup(e *Electorate, name string, engine Engine) Group {
+	if e.Rules.Maintenance == nil {
+		e.Rules.Maintenance = &e.maintenance
+	}
 	return Group{Electorate: e, Rules: &e.Rules, name: name, engine: engine}
 }
 

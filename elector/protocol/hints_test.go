@@ -19,7 +19,14 @@ type flock struct {
 	*recorder
 	groups []*Group
 	sent   []rpc.Beat
+	shared []sharedHold
 	votes  bool // that n2 votes, if it is asked after a pre-vote
+}
+
+// sharedHold is what the node says of a shared lease.
+type sharedHold struct {
+	number uint32
+	until  time.Duration
 }
 
 func (f *flock) Groups() []*Group { return f.groups }
@@ -35,10 +42,14 @@ func (f *flock) Group(name string) *Group {
 
 func (f *flock) SendBeat(_ string, b *rpc.Beat) { f.sent = append(f.sent, *b) }
 
+func (f *flock) HoldShared(number uint32, until time.Duration) {
+	f.shared = append(f.shared, sharedHold{number, until})
+}
+
 // n1At5 is the session in which n1 speaks to n0.
 var n1At5 = rpc.Session{Incarnation: 5, Of: 1<<16 | 9}
 
-func newFlock(t *testing.T) *flock {
+func newFlock(t testing.TB) *flock {
 	t.Helper()
 	f := &flock{recorder: newRecorders(t, 3)[0]}
 	e := f.group.Electorate

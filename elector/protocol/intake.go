@@ -52,7 +52,16 @@ func (t *Taken) Drain(beat func(*rpc.Beat), deliver func(*Group, *rpc.Message), 
 	clear(t.requests)
 }
 
-// life is how far a group has come at its node. It is the intake's.
+// life is how far a group has come at its node. It is the intake's, so its owner's lock guards it, and only
+// the methods below change it.
+//
+// Others cannot wait for that lock. What they look at follows from life, and from what the node has done about it:
+//
+//	Group.running    the node has carried out AskStart, and the group has not ended: taking or stopping
+//	Group.leaving    AskStop has found a leader, which is handing over: stopping
+//	Group.working    how much still works for the group; when it has ended and this is zero, it becomes over
+//	View.Stopped     the group has ended, and may not be over yet
+//	the first Show   the node has carried out AskStart; package elector (begun) asks for this before it takes an order
 type life uint8
 
 const (

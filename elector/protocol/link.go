@@ -18,6 +18,7 @@
 //     knows of exactly as many ends. If it knows of more, the message is older than one of them, which may
 //     have been for this bond. If it knows of fewer, one that it learns of later could be for an earlier
 //     bond of the same group in the same term, and would seem to be for this one.
+//   - A leader's node takes an answer for a bond only if it is to a heartbeat that has offered the present ones: see bondTaken.
 //   - A beat that was sent before the heartbeat that made a bond is not for it: its sender may have led an
 //     earlier term then. So a follower's node takes no beat any more that is older than its newest bond.
 //   - A follower's node that hears no beat for too long gives up all groups that follow the other, and
@@ -31,8 +32,6 @@
 package protocol
 
 import (
-	"slices"
-
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -62,9 +61,11 @@ type leavings struct {
 	kept []rpc.Leaving // those after them
 }
 
-// mostLeavings bounds the leavings that are kept for a node that does not confirm them. Beyond it the
-// session ends, and all bonds with it.
-const mostLeavings = 1 << 16
+// mostLeavings bounds the leavings of either kind that are kept for a node that does not confirm them. Beyond it the
+// session ends, and all bonds with it. They are so many that a node with a million groups can give up all of its
+// offices at once, while others go on. At 32 bytes each they take 32 MB, and half of that again while they grow; but
+// only while another node does not answer.
+const mostLeavings = 1 << 20
 
 func (l *leavings) count() uint32 { return l.told + uint32(len(l.kept)) }
 
@@ -78,10 +79,16 @@ func (l *leavings) confirm(seen uint32) int {
 	if known > uint32(len(l.kept)) { // it is an old number, or an impossible one
 		return 0
 	}
-	l.kept = slices.Delete(l.kept, 0, int(known))
+	clear(l.kept[:known])
+	if l.kept = l.kept[known:]; len(l.kept) == 0 { // to move the rest would take long if there is much of it
+		l.kept = nil
+	}
 	l.told = seen
 	return int(known)
 }
+
+// untold is how many leavings the other node does not know.
+func (l *Link) untold() int { return len(l.released.kept) + len(l.departed.kept) }
 
 // reaches says whether a counter has come as far as another, if they are not very far apart.
 func reaches(counter, other uint32) bool { return int32(counter-other) >= 0 }
@@ -173,7 +180,7 @@ func (l *Link) hears(b *rpc.Beat, newest uint64, most int, leave func(*rpc.Leavi
 	if l.released.confirm(b.SeenReleased)+l.departed.confirm(b.SeenDeparted) >= most {
 		// There may be more than there was room for. Until all are known no beat counts, so they do not wait for
 		// the next one.
-		t.reply = len(l.released.kept)+len(l.departed.kept) > 0
+		t.reply = l.untold() > 0
 	}
 	for i := range b.Leavings {
 		one, seen := &b.Leavings[i], &l.seenDeparted

@@ -154,3 +154,38 @@ func TestLeavingsWrapAround(t *testing.T) {
 	l.answers()
 	assert.Empty(t, l.leader.released.kept)
 }
+
+// Messages of an earlier process may be late. They count for nothing, and bring its session back no more.
+func TestAnEarlierProcessIsNotHeard(t *testing.T) {
+	l := newLinked()
+	begins, current := l.follower.meets(rpc.Session{Incarnation: 11, Of: 20})
+	assert.True(t, begins)
+	assert.True(t, current)
+	l.follower.departed.add("g", 1, false)
+	begins, current = l.follower.meets(l.leader.session())
+	assert.False(t, begins, "the bonds of the present process would end")
+	assert.False(t, current)
+	assert.Equal(t, rpc.Session{Incarnation: 20, Of: 11}, l.follower.session())
+	assert.EqualValues(t, 1, l.follower.departed.count())
+}
+
+// An answer that takes a bond bonds nobody once the follower's node has given up its leader's, or has told of a
+// departure that the answer does not know, or one that it knows has not been told yet.
+func TestAnAnswerBondsOnlyWhereNothingHasEndedSince(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer         rpc.Bond
+		bonded, allEnd bool
+	}{
+		"as much is known":           {answer: rpc.Bond{Taken: true, Epoch: 4, Count: 6}, bonded: true},
+		"it takes none":              {answer: rpc.Bond{Epoch: 4, Count: 6}},
+		"it has given up since":      {answer: rpc.Bond{Taken: true, Epoch: 3, Count: 6}},
+		"it has given up all":        {answer: rpc.Bond{Taken: true, Epoch: 5, Count: 6}, bonded: true, allEnd: true},
+		"a departure came since":     {answer: rpc.Bond{Taken: true, Epoch: 4, Count: 5}},
+		"a departure is yet to come": {answer: rpc.Bond{Taken: true, Epoch: 4, Count: 7}},
+	} {
+		l := Link{epoch: 4, seenDeparted: 6}
+		bonded, allEnd := l.bonds(&c.answer)
+		assert.Equal(t, c.bonded, bonded, name)
+		assert.Equal(t, c.allEnd, allEnd, name)
+	}
+}

@@ -51,6 +51,9 @@ type Rules struct {
 	// Vouch is how long the engine's word counts that this member is able to lead (D26); zero means
 	// that it need not say so.
 	Vouch time.Duration
+	// Maintenance is what the node knows of maintenance; nil: there is none. It is not the machine's to change, and
+	// changes without a step.
+	Maintenance *Maintenance
 }
 
 func (r *Rules) quorum() int { return memberstate.Quorum(r.Voters) }
@@ -236,7 +239,7 @@ func (m *Machine) reply(r *Rules, in *Input, out *Output, result rpc.Result) {
 	out.Reply.Round = q.Round
 	out.Reply.Term = m.Term
 	out.Reply.Asked = q.Term
-	if m.inability != Able {
+	if !m.isFit(r) {
 		out.Reply.Unable = memberstate.SetOf(r.Self)
 	}
 }

@@ -125,7 +125,7 @@ func (m *Machine) hearsAbility(q *Message) {
 
 // allUnable are all members that are not able, as far as this one knows, itself included.
 func (m *Machine) allUnable(r *Rules) memberstate.Set {
-	if m.inability == Able {
+	if m.isFit(r) {
 		return m.unable
 	}
 	return m.unable.With(r.Self)
@@ -141,13 +141,13 @@ func (m *Machine) ableHeirs(r *Rules) memberstate.Set {
 			alive |= r.others() & acks
 		}
 	}
-	return alive &^ m.unable
+	return alive &^ m.unfit(r)
 }
 
-// standsLast says whether this member lets others stand first, because it is not able and another
+// standsLast says whether this member lets others stand first, because it is not fit to lead and another
 // voter may be. The last leader does not count, because it has just fallen silent.
 func (m *Machine) standsLast(r *Rules, last memberstate.Seat) bool {
-	return m.inability != Able && r.others().Without(last)&^m.unable != 0
+	return !m.isFit(r) && r.others().Without(last)&^m.unfit(r) != 0
 }
 
 // giveWay makes a leader that is not able hand over to a voter that is. If something of its own
@@ -194,9 +194,10 @@ func (m *Machine) offersDeclined() uint8 {
 	return m.office.declined
 }
 
-// refusesToInherit answers a leader that would hand over to this member, which is not able.
+// refusesToInherit answers a leader that would hand over to this member, which is not fit to lead. A leader that
+// knows of nobody better says so; then it is enough that this member is able.
 func (m *Machine) refusesToInherit(r *Rules, in *Input, out *Output) bool {
-	if m.inability == Able {
+	if m.isFit(r) || m.inability == Able && in.Message.Unable.Has(r.Self) {
 		return false
 	}
 	m.reply(r, in, out, rpc.NotAble)

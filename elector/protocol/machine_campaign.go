@@ -455,7 +455,7 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 	if v == last {
 		turn += 2 * n
 	}
-	if m.allUnable(r).Has(v) {
+	if (m.allUnable(r) | r.lastChoice()).Has(v) {
 		turn += 4 * n
 	}
 	return turn

@@ -122,6 +122,7 @@ func (m *Machine) sendTake(r *Rules, out *Output) {
 	}
 	out.Send = Message{Leader: m.handover.Target, Body: rpc.Body{
 		Kind: rpc.TakeLeadership, Mark: mark, Round: m.office.beat, Term: m.Term, Ledger: m.handover.Goal,
+		Unable: r.lastChoice() & memberstate.SetOf(m.handover.Target),
 	}}
 }
 
@@ -260,12 +261,13 @@ func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 	from := in.Message.From
 	switch {
 	case m.handover.Phase != NoHandover:
+		m.reconsiderTarget(r)
 		if from == m.handover.Target && m.handover.Phase != Pausing {
 			m.sendTake(r, out)
 		}
 	case r.Lease > 0 && m.office.leaseVoid:
 		m.renew(r, in, out)
-	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && !m.unable.Has(from) && int32(m.office.beat-m.office.nextOffer) >= 0:
+	case r.mayOffer() && r.Preferred.Has(from) && !m.unfit(r).Has(from) && int32(m.office.beat-m.office.nextOffer) >= 0:
 		m.handOver(r, in, out, from, ToPreferred)
 	}
 }
@@ -276,6 +278,9 @@ func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
 	alive := r.others() & m.Alive()
 	if alive == 0 {
 		alive = r.others()
+	}
+	if serving := alive &^ r.lastChoice(); serving != 0 {
+		alive = serving
 	}
 	if able := alive &^ m.unable; able != 0 {
 		alive = able

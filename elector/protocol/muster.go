@@ -7,11 +7,16 @@
 // later, so they wait behind those in which it is this one's, and most of them never stand: the other
 // member asks for their votes meanwhile.
 //
-// A campaign keeps its place while its first round is under way. A candidate that is not elected then waits for a
-// random time, and asks again without waiting in the queue, too: in the same queues at two nodes the same
-// candidates would meet again and again, and only the random time separates them. It may do so for about as long as
-// it takes to ask twice, and then waits in the queue again. So of the candidates that fail, only a few times as many as
-// there are places ask in that time.
+// A campaign keeps its place until a quorum has heard the new leader, or another leader is known, but no longer than a
+// detection time. A candidate that is not elected then waits for a random time, and asks again without waiting in the
+// queue: in the same queues at two nodes the same candidates would meet again and again, and only the random time
+// separates them. It may do so for about as long as it takes to ask twice, and then waits in the queue again. It keeps
+// its place meanwhile. So the next campaign begins when an earlier one has been answered. If answers take long because
+// nodes or the network have too much to do, they get no more to do until they have answered. And the number of places
+// follows from how long answers to pre-votes take, so that they come before their rounds end.
+//
+// A campaign that cannot succeed would only keep others waiting: if others have a leader, or if no quorum is there. So
+// it gives its place away when its round is over.
 //
 // A node that does not hear another one is refused by those that do: they have a leader. Its candidates ask in vain
 // for as long as that lasts, which may be hours. So those that are refused after all that wait in another queue, from
@@ -33,8 +38,10 @@ import (
 
 // muster is the campaigns of a node that wait, and those that are under way.
 type muster struct {
-	most    int // that are under way at a time
-	open    int // that are
+	most    int           // that are under way at a time, by now
+	limit   int           // of most
+	open    int           // that are
+	slowed  time.Duration // when most was lowered last
 	begun   campaigns
 	waiting campaigns
 	vain    campaigns     // in which others have a leader
@@ -49,12 +56,25 @@ type campaign struct {
 	until time.Duration // once it is under way, how long it keeps others waiting at most. Its engine may hang
 }
 
-// usualCampaigns keeps a node busy, and is handled well before its rounds end.
-const usualCampaigns = 1024
+// A node has so many campaigns under way at a time: at first, at least, and at most. The first number keeps a node busy,
+// and is handled well before its rounds end. The last one does so where answers take long because they travel far.
+const usualCampaigns, fewestCampaigns, mostCampaigns = 256, 64, 1024
 
 // LimitCampaigns bounds the campaigns that the node has under way at a time. Without it, the bound suits real
 // nodes.
-func (n *Node) LimitCampaigns(most int) { n.muster.most = most }
+func (n *Node) LimitCampaigns(most int) { n.muster.most, n.muster.limit = most, most }
+
+// pace takes in how long the answer to a pre-vote took. While answers come soon, more campaigns may be under way. If one
+// comes so late that rounds may end before their answers, fewer may be. The answer may be one to a round that is over.
+// Nodes that are gone give none, and so change nothing.
+func (m *muster) pace(now, took, timeout time.Duration) {
+	switch {
+	case took < timeout/4 && m.waiting.waits():
+		m.most = min(m.most+1, m.limit)
+	case took > timeout/2 && now >= m.slowed+timeout: // those under way have not made room yet
+		m.most, m.slowed = max(m.most/2, min(fewestCampaigns, m.limit)), now
+	}
+}
 
 // queues says whether a campaign begins when the group's alarm rings, and so waits in the queue. An alarm within a round
 // goes on with it.
@@ -102,6 +122,9 @@ func (m *Machine) begins() bool { return m.Role == memberstate.Candidate && m.ro
 // campaign begins the campaigns that wait, as many as there is room for.
 func (n *Node) campaign() {
 	m := &n.muster
+	if !m.begun.waits() && !m.waiting.waits() && !m.vain.waits() {
+		return // as in most turns
+	}
 	m.begun.drop(func(c *campaign) bool {
 		x := c.group.transient()
 		if x != nil && x.campaigns && n.now >= c.until {
@@ -151,6 +174,33 @@ func (n *Node) askInVain() {
 			return true
 		}
 	})
+}
+
+// keepsPlace says whether a group's campaign keeps others waiting after a step.
+func (n *Node) keepsPlace(g *Group) bool {
+	switch {
+	case g.Role == memberstate.Leader:
+		return !g.OfOffice(g.HeardBeat())
+	case g.Role != memberstate.Candidate:
+		return false
+	case g.round.phase != idle:
+		return true
+	default:
+		hasVoted := g.Vote != memberstate.Nobody && g.Vote != g.Rules.Self
+		return !hasVoted && !g.round.hasLeader && n.quorumSpeaks(g)
+	}
+}
+
+// quorumSpeaks says whether the nodes of a quorum have exchanged beats with this one lately, or have asked for votes or
+// answered.
+func (n *Node) quorumSpeaks(g *Group) bool {
+	speak := memberstate.SetOf(g.Rules.Self)
+	for seat := range g.Rules.others().Seats() {
+		if at := n.peerOf(g, seat).heardLast(); at > 0 && n.now-at < g.Rules.Timing.Detection() {
+			speak = speak.With(seat)
+		}
+	}
+	return speak.Len() >= g.Rules.quorum()
 }
 
 // end notes that a campaign keeps others waiting no more.

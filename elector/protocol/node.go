@@ -11,15 +11,19 @@
 //	Beat                   a beat has arrived from another node
 //	Give                   the engine has heard a leader, or wants this member to stand
 //	Obey, Withdraw         a caller orders a leader to hand over, or withdraws such an order
+//	Electable, SetTiming, SetPreferred   an operator changes how a group goes on
 //	PeerLost               a process is gone, as far as the transport can tell
 //	LedgerEnd              where the engine's ledger ends, as AskLedger has asked
 //	Saved                  the batch is durable, or could not be saved
 //	Health                 whether the engine is able to lead, as AskHealth has asked
 //	Stalled                which engines of the node are not, as AskStalled has asked
+//	Hold, Serve, Drain, Protect, Balance   whether the node is to take its share of leading
 //	LeaseOver, LeadReturned, PauseEnded   as a Session's driver reports them, see session.go
+//	SharedLeaseOver        a lease has run out that groups share
 //	Do                     any of these, as a Request that has waited in its Intake
 //
-// What the node asks for is listed in Edge, for the node, and in Engine, for each of its groups.
+// What the node asks for is listed in Edge, for the node; in BeatEdge, if it exchanges beats; and in Engine, for
+// each of its groups.
 
 package protocol
 
@@ -46,7 +50,53 @@ type Edge interface {
 	AskStalled(within time.Duration) bool
 	// Groups are the node's: all that take part, and maybe others, in any order.
 	Groups() []*Group
+	// Progress: the node's standing has changed, or it has come on with handing over.
+	Progress(p Progress)
 	Observer
+}
+
+// Engine is what one group asks of the process around it. Methods that Effects also has mean the
+// same here. They are called one at a time, and must return at once. Every AskLedger, Lead, Pause
+// and AskHealth must be answered once, or the group is never over. EndLead, Pause, AskLedger and
+// AskHealth may give the node their answer before they return; no method may call the node for
+// anything else.
+type Engine interface {
+	// AskLedger asks where the engine's ledger ends, with a promise for a term. The answer is
+	// Node.LedgerEnd.
+	AskLedger(term memberstate.Term)
+	Show(v View)
+	// Hold says, as that of Effects does, until when the group's own lease lasts. It shares none any more.
+	Hold(until time.Duration)
+	// Share says that the group's lease lasts as long as the one of this number, too, until the next Hold.
+	// See BeatEdge.
+	Share(number uint32)
+	Lead(term memberstate.Term)
+	EndLead(term memberstate.Term)
+	Pause(term memberstate.Term, number uint32)
+	Resume()
+	// Vouched says whether the engine has vouched for its ability to lead since the last call.
+	Vouched() bool
+	// AskHealth asks the engine whether it is able to lead. The answer is Node.Health. It returns
+	// false if the engine cannot be asked.
+	AskHealth() bool
+	// Obey says by which rules the group goes on, because they have changed.
+	Obey(r *Rules)
+	// Ended says that the group has ended and that nothing works for it any more: no function of
+	// the engine, no disk and no watcher. It has ended because of this error, or because it was
+	// stopped.
+	Ended(err error)
+}
+
+// BeatEdge is what a node that exchanges beats asks of the process around it.
+type BeatEdge interface {
+	// SendBeat sends a beat to one node. It must not keep it.
+	SendBeat(to string, b *rpc.Beat)
+	// HoldShared says until when the lease of this number lasts, which groups share, zero when no group
+	// shares it any more. It is called before a group is told to share the lease. The process ends the Lead of
+	// those that share it at that time, as it does with a lease of their own, and then calls SharedLeaseOver.
+	HoldShared(number uint32, until time.Duration)
+	// Group is the group of this name; nil if there is none.
+	Group(name string) *Group
 }
 
 // Observer is called for everything that happens, for counters and for logs. It decides nothing.
@@ -59,8 +109,14 @@ type Observer interface {
 	Voting(g *Group, m *Message)
 	// QuorumHeard: it took that long until a quorum had answered a heartbeat.
 	QuorumHeard(g *Group, took time.Duration)
-	// NotTransferred: a handover failed.
-	NotTransferred(g *Group, failed *TransferError, preferred bool)
+	// Rests: a leader leaves its heartbeats to the node from now on, in the cohort of this number; 0: it
+	// beats by itself again.
+	Rests(g *Group, cohort uint32)
+	// CohortHeard: it took that long until a quorum had answered a beat of the node, for all leaders that
+	// rest in this cohort.
+	CohortHeard(cohort uint32, took time.Duration)
+	// NotTransferred: a handover failed. If it is repeated, the node has begun it of its own accord, and will again.
+	NotTransferred(g *Group, failed *TransferError, repeated bool)
 	// LeadFailed: a leader resigns because its Lead has returned, with an error or none, before
 	// its context ended.
 	LeadFailed(g *Group, term memberstate.Term, err error)
@@ -84,19 +140,22 @@ type Inspector interface {
 
 // Node is all groups of one process. It has no lock: one goroutine at a time may use it.
 type Node struct {
-	self    string
-	edge    Edge
-	now     time.Duration
-	alarms  alarms
-	peers   peers
-	saves   saves
-	rules   map[Rules]*sharedRules // that groups have been given since they joined
-	stalled stalled
-	looks   []*Group                 // whose ability is to be looked at when the turn ends
-	lost    map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
-	apart   apart
-	beats   beats
-	muster  muster
+	self      string
+	edge      Edge
+	now       time.Duration
+	alarms    alarms
+	peers     peers
+	saves     saves
+	rules     map[Rules]*sharedRules // that groups have been given since they joined
+	stalled   stalled
+	looks     []*Group                 // whose ability is to be looked at when the turn ends
+	lost      map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
+	apart     apart
+	beats     beats
+	muster    muster
+	stands    standings
+	draining  drain
+	balancing balancing
 
 	inspector Inspector // or nil
 
@@ -113,7 +172,7 @@ type Node struct {
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
 	n := &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration), step: new(pending)}
-	n.muster.most, n.beats.most = usualCampaigns, rpc.MaxLeavings
+	n.muster.most, n.muster.limit, n.beats.most = usualCampaigns, mostCampaigns, rpc.MaxLeavings
 	n.fx.node = n
 	return n
 }
@@ -155,6 +214,8 @@ func (n *Node) EndTurn() {
 		}
 	}
 	n.campaign()
+	n.moveSome()
+	n.balance()
 	n.leaveWaiting()
 	n.sendBeats()
 	n.flush()
@@ -174,6 +235,7 @@ func (n *Node) Next() (time.Duration, bool) {
 func (n *Node) Start(g *Group) {
 	g.running = true
 	n.expectBeats(g)
+	n.enlist(g.Electorate)
 	if g.Rules.Vouch > 0 {
 		n.abilityOf(g).heard = n.now // it has until then to say its first word
 	}
@@ -202,6 +264,9 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		if len(n.lost) > 0 {
 			delete(n.lost, msg.From) // its process is there, or was when it sent this
 		}
+		if g.Rules.All.Has(from) { // others leave nothing behind
+			n.peerOf(g, from).seenAt = n.now
+		}
 		n.open(g)
 		if _, messages := g.Queued(); messages >= maxQueued {
 			n.edge.Drop(DropQueueFull, 1)
@@ -212,10 +277,14 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		if msg.Kind == rpc.VoteRequest {
 			n.rival(g)
 		}
+		if (msg.Kind == rpc.VoteRequest || msg.Kind == rpc.VoteResponse) && g.Rules.Voters.Has(from) {
+			n.peerOf(g, from).votesAt = n.now
+		}
 		if g.offers() != nil {
 			n.present(g, from)
 		}
-		if msg.Kind == rpc.HeartbeatResponse {
+		if msg.Kind == rpc.HeartbeatResponse && g.Rules.All.Has(from) {
+			n.answersWithoutBeats(g, from, msg)
 			if n.bondTaken(g, from, msg); g.Rests() && msg.Result == rpc.Success && msg.Asked == g.Term {
 				n.edge.Drop(DropStaleAnswer, 1) // it says what its node says
 				return
@@ -236,6 +305,9 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	p := n.step
 	p.purpose = purpose{from: msg.From, offered: msg.Bond}
 	g.read(from, msg, &p.Input, n.now)
+	if msg.Mark == rpc.PreVote && p.Input.RoundTrip > 0 {
+		n.muster.pace(n.now, p.Input.RoundTrip, g.Rules.Timing.RoundTimeout)
+	}
 	n.begin(g)
 }
 
@@ -331,7 +403,7 @@ func (n *Node) attend(g *Group) {
 	if !g.running || g.busy() != nil || n.inside {
 		return
 	}
-	if n.open(g); g.Rests() && g.idle(g.Rules, n.now) {
+	if n.open(g); g.Rests() && g.idle(g.Rules, n.now, g.LeaseEnd()) {
 		return
 	}
 	p := n.step

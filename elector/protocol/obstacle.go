@@ -113,6 +113,8 @@ type attempt struct {
 	told     bool             // and was told to stand
 	cause    string           // why the engine could not pause its writes
 	answered map[memberstate.Seat]Obstacle
+	// catchingUp are voters whose ledgers are behind, and have grown since they said so before, if they did.
+	catchingUp memberstate.Set
 }
 
 // followHandover notes what a step shows of a handover.
@@ -138,15 +140,23 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	if in.Kind != Receive || q.Kind != rpc.TakeLeadershipResponse || q.Asked != m.Term || q.Mark != rpc.PreVote {
 		return
 	}
+	a.catchingUp = a.catchingUp.Without(q.From)
 	switch q.Result {
 	case rpc.LedgerBehind:
+		last := a.answered[q.From]
+		catchesUp := last.Hindrance != HinderedBehind || last.Ledger.Compare(q.Ledger) < 0
+		if catchesUp {
+			a.catchingUp = a.catchingUp.With(q.From)
+		}
 		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: h.Goal}
 	case rpc.NotFollowing:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotFollowing}
 	case rpc.NotAble:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotAble}
 	default: // it could take over
+		return
 	}
+	n.refusedBy(g, a)
 }
 
 // whyNotHandedOver says why a finished handover has failed, if it has: this member still leads, or
@@ -161,7 +171,7 @@ func (n *Node) whyNotHandedOver(g *Group) error {
 		return nil
 	}
 	failed := &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, a)}
-	n.edge.NotTransferred(g, failed, a.reason == ToPreferred)
+	n.edge.NotTransferred(g, failed, a.reason == ToPreferred || n.draining.on || n.balancing.moving > 0)
 	return failed
 }
 

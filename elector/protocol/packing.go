@@ -65,7 +65,7 @@ func (n *Node) pack() {
 		switch {
 		case g.desk == nil || !g.running || !g.quiet(): // it may have ended, and begun anew
 			g.notes.set(toPack, false)
-		case g.notes.has(used):
+		case g.notes.has(used), !g.forgetBeat():
 			g.notes.set(used, false)
 			kept = append(kept, g)
 		default:

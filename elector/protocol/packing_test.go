@@ -87,7 +87,7 @@ func TestANodeThatKeepsGroupsOpenPacksNone(t *testing.T) {
 }
 
 // resting is a group that leads and rests.
-func resting(t *testing.T) *flock {
+func resting(t testing.TB) *flock {
 	t.Helper()
 	f := newFlock(t)
 	g := NewGroup(f.group.Electorate, "resting", f.recorder)
@@ -104,7 +104,7 @@ func resting(t *testing.T) *flock {
 
 // Whatever is different, in any field: the group stays open, or it is the same when it is opened again.
 func TestNothingIsLostByPacking(t *testing.T) {
-	for name, set := range map[string]func(*testing.T) *flock{"a follower": newFlock, "a leader": resting} {
+	for name, set := range map[string]func(testing.TB) *flock{"a follower": newFlock, "a leader": resting} {
 		packs := 0
 		for i := range fields("", reflect.ValueOf(&set(t).groups[0].Session).Elem()) {
 			f := set(t)
@@ -192,30 +192,6 @@ func TestWhatIsUnderWayKeepsAGroupOpen(t *testing.T) {
 		f.node.packOne(g)
 		assert.Nil(t, g.packed, name)
 	}
-}
-
-// The lease of a packed leader goes on with the beats of its node, as long as it has not run out.
-func TestThePackedLeaseIsExtended(t *testing.T) {
-	f := resting(t)
-	g := f.groups[0]
-	r := *g.Rules
-	r.Lease = r.Timing.Detection()
-	g.Rules, g.cohort.rules = &r, &r
-	g.settle(&r)
-	g.duties.lease.until = f.node.now + time.Millisecond
-	f.node.packOne(g)
-	require.NotNil(t, g.packed)
-	g.cohort.confirmed = f.node.now
-	until := f.node.now + r.Lease - r.Timing.DriftMargin
-	f.node.prolong(g)
-	assert.Equal(t, until, g.packed.until)
-	g.cohort.confirmed--
-	f.node.prolong(g)
-	assert.Equal(t, until, g.packed.until, "it never ends earlier")
-	f.node.At(until)
-	g.cohort.confirmed = until
-	f.node.prolong(g)
-	assert.Equal(t, until, g.packed.until, "it has run out, and the engine may have been told")
 }
 
 // What a packed group was is known without opening it.

@@ -29,11 +29,20 @@ type peer struct {
 	offers     int           // groups led here that have offered it a bond
 	spokeAt    time.Duration // when a beat or an answer of it arrived last
 	deaf       bool          // it has said then that it heard nothing of this node lately
+	seenAt     time.Duration // when anything of it arrived last, which is only shown; 0: nothing has
+	standing   rpc.Standing  // that it has said last, in this session
+	told       bool          // it has said one; otherwise it is taken to serve
+	leads      uint32        // one more than how many groups it leads, as it has said last; 0: it has not
+	muteAt     time.Duration // when a message of it arrived although it sent no beats any more; 0: none has
+	votesAt    time.Duration // when a request for votes of it arrived last, or an answer to one; 0: none has
 	answeredAt time.Duration // when the newest beat was sent that it has answered; 0: none in this session
 	followers  places        // groups here that are bonded to it
 	heardAt    time.Duration // when its newest beat counted for them; or, if that is later, when the first of them was bonded
 	wait       time.Duration // the shortest of the times for which they wait for it
 }
+
+// heardLast is when a beat arrived last, or something about votes; 0: nothing has.
+func (p *peer) heardLast() time.Duration { return max(p.spokeAt, p.votesAt) }
 
 // usualBatch is the length of a usual batch. A longer one is not kept until the end of the turn.
 const usualBatch = 256

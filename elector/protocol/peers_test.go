@@ -22,11 +22,14 @@ func (c *counting) Drop(Drop, int)                                       {}
 func (c *counting) Judge(*Group, rpc.Mark, Judgement)                    {}
 func (c *counting) Voting(*Group, *Message)                              {}
 func (c *counting) QuorumHeard(*Group, time.Duration)                    {}
+func (c *counting) Rests(*Group, uint32)                                 {}
+func (c *counting) CohortHeard(uint32, time.Duration)                    {}
 func (c *counting) NotTransferred(*Group, *TransferError, bool)          {}
 func (c *counting) TooFarApart(*Group, string, memberstate.Term, uint64) {}
 func (c *counting) AskLedger(memberstate.Term)                           {}
 func (c *counting) Show(View)                                            {}
 func (c *counting) Hold(time.Duration)                                   {}
+func (c *counting) Share(uint32)                                         {}
 func (c *counting) Lead(memberstate.Term)                                {}
 func (c *counting) EndLead(memberstate.Term)                             {}
 func (c *counting) Pause(memberstate.Term, uint32)                       {}
@@ -34,6 +37,7 @@ func (c *counting) Resume()                                              {}
 func (c *counting) Vouched() bool                                        { return false }
 func (c *counting) AskHealth() bool                                      { return false }
 func (c *counting) AskStalled(time.Duration) bool                        { return false }
+func (c *counting) Progress(Progress)                                    {}
 
 func (c *counting) Obey(*Rules)                                {}
 func (c *counting) Ended(error)                                {}

@@ -18,7 +18,7 @@ import (
 // wait until the test carries them out.
 type recorder struct {
 	counting
-	t       *testing.T
+	t       testing.TB
 	node    *Node
 	group   Group
 	others  map[string]*recorder
@@ -38,7 +38,7 @@ type recorder struct {
 }
 
 // newRecorders are the voters n0, n1 and so on of a group with leases.
-func newRecorders(t *testing.T, voters int) []*recorder {
+func newRecorders(t testing.TB, voters int) []*recorder {
 	t.Helper()
 	ids := []string{"n0", "n1", "n2"}[:voters]
 	members, err := memberstate.NewMembers(memberstate.Voters(ids...))
@@ -104,6 +104,7 @@ func (d *recorder) Vouched() bool { return false }
 func (d *recorder) AskHealth() bool { return false }
 
 func (d *recorder) AskStalled(time.Duration) bool { return false }
+func (d *recorder) Progress(Progress)             {}
 
 func (d *recorder) Obey(*Rules) {}
 
@@ -119,6 +120,8 @@ func (d *recorder) NotTransferred(_ *Group, failed *TransferError, _ bool) {
 }
 
 func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(d.heard, took) }
+func (d *recorder) Rests(*Group, uint32)                     {}
+func (d *recorder) CohortHeard(uint32, time.Duration)        {}
 
 func (d *recorder) Voting(_ *Group, m *Message) { d.voting = append(d.voting, m.Kind) }
 
@@ -148,6 +151,8 @@ func (d *recorder) Hold(until time.Duration) {
 	}
 	d.write("hold")
 }
+
+func (d *recorder) Share(number uint32) { d.write("share %d", number) }
 
 func (d *recorder) Pause(_ memberstate.Term, number uint32) {
 	d.write("pause")

@@ -35,6 +35,20 @@ const (
 	AskPreferred
 	// AskFigures: the group is to be measured.
 	AskFigures
+	// AskDrain: the node is to hand over all that it leads, Number groups at a time.
+	AskDrain
+	// AskServe: the node is to take its share of leading.
+	AskServe
+	// AskProtect: the node is to hand over nothing of its own accord; or, if Never, to do so again.
+	AskProtect
+	// AskBalance: the node is to compare what it leads with others each Every, and hand over some of it; 0: never.
+	AskBalance
+	// AskBalancePlan: what the node would hand over for balance is to be shown.
+	AskBalancePlan
+	// AskPeers: what the node knows of the others is to be shown.
+	AskPeers
+	// AskStuck: groups are to be named that cannot be handed over.
+	AskStuck
 
 	// TellHeard: the engine has heard Leader, in Term.
 	TellHeard
@@ -47,6 +61,8 @@ const (
 	TellSaved
 	// TellLeaseOver: the lease of Term has run out.
 	TellLeaseOver
+	// TellSharedLeaseOver: the shared lease of Number has run out.
+	TellSharedLeaseOver
 	// TellLeadReturned: the engine's Lead of Term has returned Err, and Early if its context had
 	// not ended.
 	TellLeadReturned
@@ -72,6 +88,7 @@ type Request struct {
 	Ledger memberstate.Position
 	Err    error
 	Timing *Timing // of AskTiming
+	Every  time.Duration
 	// Preferred are the ids of voters.
 	Preferred []string
 	// Stalled are groups whose engines cannot work.
@@ -80,8 +97,8 @@ type Request struct {
 	Settled func(error)
 	// Then, if not nil, is called when it is done, or when the group has ended.
 	Then func()
-	// For receives the figures.
-	For Measurer
+	// For receives what is to be shown.
+	For Reader
 }
 
 // Subject is what a request is about. Of requests that anybody may repeat, those with one subject
@@ -94,8 +111,16 @@ type Subject struct {
 	Node   string
 }
 
-// Measurer receives the figures that it has asked for.
-type Measurer interface{ Measured(f Figures) }
+// Reader receives what it has asked a node to show.
+type Reader interface{ Shown(s Shown) }
+
+// Shown is what a node shows on request: a group's Figures, the other nodes, or groups that cannot be handed over.
+type Shown struct {
+	Figures Figures      // of AskFigures
+	Peers   []Peer       // of AskPeers
+	Stuck   []StuckGroup // of AskStuck
+	Balance BalancePlan  // of AskBalancePlan
+}
 
 // Figures are measured on request. A group that does not take part has none.
 type Figures struct {
@@ -133,7 +158,25 @@ func (n *Node) Do(r *Request) {
 	case AskPreferred:
 		r.Settled(n.SetPreferred(g, r.Preferred))
 	case AskFigures:
-		r.For.Measured(n.figures(g))
+		r.For.Shown(Shown{Figures: n.figures(g)})
+	case AskDrain:
+		n.Drain(int(r.Number))
+		r.Then()
+	case AskServe:
+		n.Serve()
+		r.Then()
+	case AskProtect:
+		n.Protect(!r.Never)
+		r.Then()
+	case AskBalance:
+		n.Balance(r.Every)
+		r.Then()
+	case AskBalancePlan:
+		r.For.Shown(Shown{Balance: n.PlanBalance()})
+	case AskPeers:
+		r.For.Shown(Shown{Peers: n.Peers()})
+	case AskStuck:
+		r.For.Shown(Shown{Stuck: n.StuckGroups()})
 	case TellHeard:
 		n.Give(g, &Input{Kind: Heard, Term: r.Term, Seat: r.Leader}, r.Then)
 	case TellPeerLost:
@@ -144,6 +187,8 @@ func (n *Node) Do(r *Request) {
 		n.Saved(r.Err)
 	case TellLeaseOver:
 		n.LeaseOver(g, r.Term)
+	case TellSharedLeaseOver:
+		n.SharedLeaseOver(r.Number)
 	case TellLeadReturned:
 		n.LeadReturned(g, r.Term, r.Early, r.Err)
 	case TellPauseEnded:
@@ -162,7 +207,7 @@ func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
 		s, a := g.Peek(), g.ability()
 		f = Figures{
-			Ledger: s.LedgerEnd(), Lease: s.LeaseLeft(n.now), QuorumAge: n.quorumAge(g),
+			Ledger: s.LedgerEnd(), Lease: n.leaseLeft(g), QuorumAge: n.quorumAge(g),
 			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: a != nil && a.ordered,
 		}
 		if s.Inability() != Able {

@@ -3,7 +3,8 @@
 // A leader whose followers are bonded leaves the heartbeats to its node. It rests in a cohort, with all
 // groups of the node that have the same members, rules and bonded followers. What their machines would
 // count, from the answers to their heartbeats, is the same for all of them. So it is counted once, by the
-// time at which the newest beat was sent that a quorum of nodes has answered.
+// time at which the newest beat was sent that a quorum of nodes has answered. At first the leader's last own
+// heartbeat may be newer than that, and then this one counts.
 //
 // Whatever happens to such a group wakes it first: its machine is brought to the state in which it would
 // be if it had beaten all the time, and then it takes the step. A leader that no quorum answers is woken
@@ -20,11 +21,14 @@ import (
 
 // cohort is groups that this node leads, and that rest.
 type cohort struct {
+	number     uint32 // from 1, never used again
 	electorate *Electorate
 	rules      *Rules
 	seats      memberstate.Set // of the bonded followers
 	peers      []*peer         // their nodes
 	confirmed  time.Duration   // when the newest beat was sent that a quorum has answered
+	lease      time.Duration   // until when the lease lasts that the groups share; 0: they have none. See shared_lease.go
+	over       bool            // it has run out
 	groups     places
 	called     time.Duration // until when groups have been woken for a member that is there again; 0: there is none
 }
@@ -32,7 +36,7 @@ type cohort struct {
 // mayRest says whether a leader whose alarm rings may rest instead of beating.
 func (n *Node) mayRest(g *Group) bool {
 	o := g.offers()
-	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.idle(g.Rules, n.now) {
+	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.idle(g.Rules, n.now, g.duty().lease.until) {
 		return false
 	}
 	n.countPresent(g)
@@ -51,7 +55,7 @@ func (n *Node) mayRest(g *Group) bool {
 		}
 	}
 	confirmed, ok := n.confirmed(g, o.taken)
-	return ok && n.now-confirmed < 2*g.Rules.Timing.Heartbeat
+	return ok && n.now-confirmed < 2*g.Rules.Timing.Heartbeat && (g.Rules.Lease == 0 || n.now < g.Rules.leaseFrom(confirmed))
 }
 
 // doWithoutSilent has a leader not count on followers whose nodes are silent. It would wait for their answers,
@@ -73,8 +77,8 @@ func (n *Node) silent(p *peer) bool { return n.now-p.spokeAt >= countsPresent*n.
 func (n *Node) deaf(p *peer) bool { return p.deaf && !n.silent(p) }
 
 // needsHeartbeats says whether a member that is not bonded may be there. It is there if it has answered lately,
-// or if its node speaks. A node that has exchanged beats and is silent is gone, or exchanges none any more; then
-// its voter is heard when it asks for votes. So is a voter of which nothing is known; an observer would not be.
+// or if its node speaks. A node that has exchanged beats and is silent is gone, unless it is mute.
+// A voter of which nothing is known is heard when it asks for votes; an observer would not be.
 func (n *Node) needsHeartbeats(g *Group, seat memberstate.Seat) bool {
 	o, p := g.offers(), n.peerOf(g, seat)
 	switch {
@@ -83,7 +87,7 @@ func (n *Node) needsHeartbeats(g *Group, seat memberstate.Seat) bool {
 	case o.present.Has(seat), o.before.Has(seat):
 		return true
 	case p.link.peer != 0:
-		return !n.silent(p)
+		return !n.silent(p) || n.mute(p)
 	}
 	return !g.Rules.PreVote || !g.Rules.Voters.Has(seat)
 }
@@ -120,38 +124,27 @@ func (n *Node) rest(g *Group) {
 	o := g.offers()
 	n.beats.awake.drop(g)
 	n.alarms.remove(g)
+	confirmed, _ := n.confirmed(g, o.taken)
 	i := slices.IndexFunc(n.beats.rest, func(c *cohort) bool {
-		return c.electorate == g.Electorate && c.rules == g.Rules && c.seats == o.taken
+		return c.electorate == g.Electorate && c.rules == g.Rules && c.seats == o.taken && c.admits(confirmed, n.now)
 	})
 	if i < 0 {
-		c := &cohort{electorate: g.Electorate, rules: g.Rules, seats: o.taken}
+		n.beats.newest++
+		c := &cohort{number: n.beats.newest, electorate: g.Electorate, rules: g.Rules, seats: o.taken, confirmed: confirmed}
 		for seat := range o.taken.Seats() {
 			c.peers = append(c.peers, n.peerOf(g, seat))
 		}
-		c.confirmed, _ = n.confirmed(g, o.taken)
+		n.beginLease(c)
 		i, n.beats.rest = len(n.beats.rest), append(n.beats.rest, c)
 	}
 	g.cohort = n.beats.rest[i]
 	g.cohort.groups.add(g)
+	beatAt, _ := g.beatSent(g.Beat())
 	g.settle(g.Rules)
+	o.beatAt = beatAt
 	n.toPack(g)
-	n.prolong(g)
-}
-
-// prolong extends the lease of a leader that rests.
-func (n *Node) prolong(g *Group) {
-	r := g.Rules
-	if r.Lease == 0 {
-		return
-	}
-	switch until := g.cohort.confirmed + r.Lease - r.Timing.DriftMargin; {
-	case g.desk != nil:
-		n.fx.group = g
-		g.prolong(until, n.now, &n.fx)
-	case n.now < g.packed.until && g.packed.until < until:
-		g.packed.until = until
-		g.engine.Hold(until)
-	}
+	n.share(g)
+	n.edge.Rests(g, g.cohort.number)
 }
 
 // losesQuorum is when leaders that rest would have lost their offices, if nobody answers any more.
@@ -166,18 +159,28 @@ func (c *cohort) losesQuorum(now time.Duration) time.Duration {
 // confirm counts the answer of a node.
 func (n *Node) confirm(p *peer) {
 	for _, c := range n.beats.rest {
-		if !slices.Contains(c.peers, p) {
-			continue
+		if slices.Contains(c.peers, p) && c.rules.quorum() > 1 {
+			n.countQuorum(c)
 		}
-		at, ok := n.confirmed(c.groups[0], c.seats)
-		if !ok || at <= c.confirmed {
-			continue
-		}
-		if c.confirmed = at; c.rules.Lease == 0 {
-			continue
-		}
-		for _, g := range c.groups {
-			n.prolong(g)
+	}
+}
+
+// countQuorum counts a beat that a quorum has answered.
+func (n *Node) countQuorum(c *cohort) {
+	at, ok := n.confirmed(c.groups[0], c.seats)
+	if !ok || at <= c.confirmed {
+		return
+	}
+	c.confirmed = at
+	n.edge.CohortHeard(c.number, n.now-at)
+	n.renew(c)
+}
+
+// confirmAlone counts a beat that is sent for leaders that need no other member's answer.
+func (n *Node) confirmAlone() {
+	for _, c := range n.beats.rest {
+		if c.rules.quorum() == 1 {
+			n.countQuorum(c)
 		}
 	}
 }
@@ -188,29 +191,53 @@ func (n *Node) wake(g *Group) {
 		return
 	}
 	n.open(g)
+	n.unshare(g)
 	o, c, r := g.offers(), g.cohort, g.Rules
-	confirmed := c.confirmed
-	if r.quorum() == 1 {
-		confirmed = n.now
+	heard, answered := n.heardInRest(g)
+	// It beats at once, unless the next beat is not due yet, or the office is lost.
+	since, due := int((n.now-heard)/r.Timing.Heartbeat), n.now
+	missed := min(max(since-1, 0), r.Timing.Leak)
+	if since == 0 {
+		due = heard + r.Timing.Heartbeat
 	}
-	var answered memberstate.Set
-	for seat := range (c.seats & r.Voters).Seats() {
-		if n.peerOf(g, seat).answeredAt >= confirmed {
+	c.drop(n, g)
+	g.cohort, o.taken, o.beatAt = nil, c.seats, 0
+	n.expectUnknown(g)
+	n.beats.awake.add(g)
+	n.edge.Rests(g, 0)
+	g.goOnBeating(r, c.seats, answered, heard, missed)
+	o.first = g.Beat() + 1
+	n.alarms.set(g, due)
+}
+
+// heardInRest is when the newest beat was sent that a quorum has answered to a leader that rests, and who has: a beat of
+// its node, or its own last heartbeat.
+func (n *Node) heardInRest(g *Group) (at time.Duration, answered memberstate.Set) {
+	c, followers := g.cohort, g.cohort.seats&g.Rules.Voters
+	if o := g.offers(); o != nil && o.beatAt > c.confirmed {
+		return o.beatAt, followers
+	}
+	at = c.confirmed
+	for seat := range followers.Seats() {
+		if n.peerOf(g, seat).answeredAt >= at {
 			answered = answered.With(seat)
 		}
 	}
-	// It beats at once, unless the next beat is not due yet, or the office is lost.
-	since, due := int((n.now-confirmed)/r.Timing.Heartbeat), n.now
-	missed := min(max(since-1, 0), r.Timing.Leak)
-	if since == 0 {
-		due = confirmed + r.Timing.Heartbeat
+	return at, answered
+}
+
+// forgetBeat forgets the last heartbeat of a leader that rests once a newer beat of its node is answered, and says whether
+// it is forgotten.
+func (g *Group) forgetBeat() bool {
+	o := g.offers()
+	if !g.Rests() || o.beatAt == 0 {
+		return true
 	}
-	c.drop(n, g)
-	g.cohort, o.taken = nil, c.seats
-	n.expectUnknown(g)
-	n.beats.awake.add(g)
-	g.goOnBeating(r, c.seats, answered, confirmed, missed)
-	n.alarms.set(g, due)
+	if o.beatAt > g.cohort.confirmed {
+		return false
+	}
+	o.beatAt = 0
+	return true
 }
 
 // wakeAll does so for a cohort.
@@ -259,6 +286,7 @@ func (n *Node) callSome(c *cohort) {
 // drop takes a group out of its cohort. A cohort without groups is dropped, too.
 func (c *cohort) drop(n *Node, g *Group) {
 	if c.groups.drop(g); len(c.groups) == 0 {
+		n.endLease(c)
 		n.beats.rest = slices.DeleteFunc(n.beats.rest, func(other *cohort) bool { return other == c })
 	}
 }
@@ -267,7 +295,8 @@ func (c *cohort) drop(n *Node, g *Group) {
 // has answered.
 func (n *Node) quorumAge(g *Group) time.Duration {
 	if g.Rests() {
-		return n.now - g.cohort.confirmed
+		at, _ := n.heardInRest(g)
+		return n.now - at
 	}
 	s := g.Peek()
 	return s.QuorumAge(g.Rules, n.now)

@@ -66,6 +66,7 @@ func TestChangedRulesAreShared(t *testing.T) {
 	other := newRecorders(t, 3)[0]
 	d.start()
 	other.node = d.node
+	other.group.Electorate, other.group.Rules = d.group.Electorate, d.group.Rules
 	other.start()
 	joined := *d.group.Rules
 	for _, g := range []*Group{&d.group, &other.group} {

@@ -56,6 +56,11 @@ type Duties struct {
 // are listed here, except that Hold may also come just before a Send that lets a target stand.
 // Hold, EndLead and Show may also come between steps and when the group ends; the last four come
 // only then.
+//
+// They are all that a driver has to carry out, so it never has to look whether something has changed. A node
+// looks at three things all the same, to report them, and nothing is decided by that: at Repeats when it counts requests for
+// votes, at HeardBeat for how long a quorum took to answer, and at Handover for why a handover has failed. They are no
+// effects because no driver but the node wants to know, and each step would pay for them.
 type Effects interface {
 	// Before and After are called around each step of the machine. Nothing has taken effect
 	// yet.

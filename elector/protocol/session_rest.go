@@ -8,19 +8,20 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// idle says whether nothing is under way that a leader needs its own heartbeats for.
-func (s *Session) idle(r *Rules, now time.Duration) bool {
+// idle says whether nothing is under way that a leader needs its own heartbeats for, and whether its lease, which lasts
+// until a time, is not over.
+func (s *Session) idle(r *Rules, now, lease time.Duration) bool {
 	m, d := &s.Machine, s.duty()
 	if m.round.phase != idle || m.handover.Phase != NoHandover || m.hurried != 0 || !m.OfOffice(m.office.heardBeat) {
 		return false
 	}
-	if r.Preferred != 0 && !r.Preferred.Has(r.Self) && m.Alive()&r.Preferred != 0 {
+	if r.mayOffer() && m.Alive()&r.Preferred&^r.lastChoice() != 0 {
 		return false // it offers the office to a preferred member
 	}
 	if d.orders != (orders{}) || d.pause.running != 0 || d.lead.quits || d.lead.lost {
 		return false
 	}
-	return r.Lease == 0 || !m.office.leaseVoid && !d.lease.over && d.lease.until > now
+	return r.Lease == 0 || !m.office.leaseVoid && !d.lease.over && lease > now
 }
 
 // settle drops what does not count any more when the group begins to leave its beats to nodes: a round of votes that is

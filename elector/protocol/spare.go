@@ -41,7 +41,7 @@ func (n *Node) tidy(g *Group) {
 	if x == nil || x.busy != nil {
 		return
 	}
-	if g.round.phase == idle {
+	if x.campaigns && !n.keepsPlace(g) {
 		n.muster.end(x)
 	}
 	if g.Role != memberstate.Candidate {

@@ -1,10 +1,8 @@
-// Package office has the call of an engine's Lead, and the lease that bounds it.
+// Package office has the call of an engine's Lead, and the leases that bound it.
 package office
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -39,66 +37,3 @@ func (o *Office) Serve(lead Lead) (early bool, err error) {
 
 // Close ends the context of Lead, which should then return.
 func (o *Office) Close() { o.cancel() }
-
-// Lease is a leader's lease until a time of its clock. The clock may count from any time.
-type Lease struct {
-	Term  memberstate.Term
-	until atomic.Int64
-	ended atomic.Bool
-	timer *time.Timer // nil before Watch
-}
-
-// NewLease makes a lease. After Watch, End must be called.
-func NewLease(term memberstate.Term, until time.Duration) *Lease {
-	l := &Lease{Term: term}
-	l.until.Store(int64(until))
-	return l
-}
-
-// Until is the end of the lease, or zero once Holds has returned false.
-func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
-
-// Holds says whether the lease is held, and until when. Once Holds has returned false, the
-// lease cannot be extended, because the caller may have acted on that.
-func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
-	for {
-		end := l.until.Load()
-		if int64(now) < end {
-			return time.Duration(end), true
-		}
-		if l.until.CompareAndSwap(end, 0) {
-			return 0, false
-		}
-	}
-}
-
-// Extend extends the lease, unless it has run out.
-func (l *Lease) Extend(until, now time.Duration) {
-	for {
-		old := l.until.Load()
-		if int64(until) <= old || old <= int64(now) || l.until.CompareAndSwap(old, int64(until)) {
-			return
-		}
-	}
-}
-
-// Watch calls lapsed once when the lease runs out, unless End is called before.
-func (l *Lease) Watch(clock func() time.Duration, lapsed func()) {
-	l.timer = time.AfterFunc(time.Hour, func() {
-		now := clock()
-		switch until, held := l.Holds(now); {
-		case l.ended.Load():
-		case held:
-			l.timer.Reset(until - now)
-		default:
-			lapsed()
-		}
-	})
-	l.timer.Reset(l.Until() - clock())
-}
-
-// End ends the lease before its time.
-func (l *Lease) End() {
-	l.ended.Store(true)
-	l.timer.Stop()
-}

@@ -70,6 +70,59 @@ func (Feature) EnumDescriptor() ([]byte, []int) {
 	return file_elector_proto_rawDescGZIP(), []int{0}
 }
 
+// NodeState is whether a node takes its share of leading. Older versions say nothing, and do.
+type NodeState int32
+
+const (
+	NodeState_NODE_STATE_UNSPECIFIED NodeState = 0
+	NodeState_NODE_STATE_STARTING    NodeState = 1
+	NodeState_NODE_STATE_DRAINING    NodeState = 2
+	NodeState_NODE_STATE_DRAINED     NodeState = 3
+)
+
+// Enum value maps for NodeState.
+var (
+	NodeState_name = map[int32]string{
+		0: "NODE_STATE_UNSPECIFIED",
+		1: "NODE_STATE_STARTING",
+		2: "NODE_STATE_DRAINING",
+		3: "NODE_STATE_DRAINED",
+	}
+	NodeState_value = map[string]int32{
+		"NODE_STATE_UNSPECIFIED": 0,
+		"NODE_STATE_STARTING":    1,
+		"NODE_STATE_DRAINING":    2,
+		"NODE_STATE_DRAINED":     3,
+	}
+)
+
+func (x NodeState) Enum() *NodeState {
+	p := new(NodeState)
+	*p = x
+	return p
+}
+
+func (x NodeState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NodeState) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[1].Descriptor()
+}
+
+func (NodeState) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[1]
+}
+
+func (x NodeState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NodeState.Descriptor instead.
+func (NodeState) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{1}
+}
+
 type Kind int32
 
 const (
@@ -115,11 +168,11 @@ func (x Kind) String() string {
 }
 
 func (Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[1].Descriptor()
+	return file_elector_proto_enumTypes[2].Descriptor()
 }
 
 func (Kind) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[1]
+	return &file_elector_proto_enumTypes[2]
 }
 
 func (x Kind) Number() protoreflect.EnumNumber {
@@ -128,7 +181,7 @@ func (x Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Kind.Descriptor instead.
 func (Kind) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{1}
+	return file_elector_proto_rawDescGZIP(), []int{2}
 }
 
 type Mark int32
@@ -170,11 +223,11 @@ func (x Mark) String() string {
 }
 
 func (Mark) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[2].Descriptor()
+	return file_elector_proto_enumTypes[3].Descriptor()
 }
 
 func (Mark) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[2]
+	return &file_elector_proto_enumTypes[3]
 }
 
 func (x Mark) Number() protoreflect.EnumNumber {
@@ -183,7 +236,7 @@ func (x Mark) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Mark.Descriptor instead.
 func (Mark) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{2}
+	return file_elector_proto_rawDescGZIP(), []int{3}
 }
 
 type Result int32
@@ -273,11 +326,11 @@ func (x Result) String() string {
 }
 
 func (Result) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[3].Descriptor()
+	return file_elector_proto_enumTypes[4].Descriptor()
 }
 
 func (Result) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[3]
+	return &file_elector_proto_enumTypes[4]
 }
 
 func (x Result) Number() protoreflect.EnumNumber {
@@ -286,7 +339,7 @@ func (x Result) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Result.Descriptor instead.
 func (Result) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{3}
+	return file_elector_proto_rawDescGZIP(), []int{4}
 }
 
 type Role int32
@@ -328,11 +381,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[4].Descriptor()
+	return file_elector_proto_enumTypes[5].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[4]
+	return &file_elector_proto_enumTypes[5]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -341,7 +394,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{4}
+	return file_elector_proto_rawDescGZIP(), []int{5}
 }
 
 // Departure is the reason why a node gave up a leader.
@@ -399,11 +452,11 @@ func (x Departure) String() string {
 }
 
 func (Departure) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[5].Descriptor()
+	return file_elector_proto_enumTypes[6].Descriptor()
 }
 
 func (Departure) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[5]
+	return &file_elector_proto_enumTypes[6]
 }
 
 func (x Departure) Number() protoreflect.EnumNumber {
@@ -412,7 +465,7 @@ func (x Departure) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Departure.Descriptor instead.
 func (Departure) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{5}
+	return file_elector_proto_rawDescGZIP(), []int{6}
 }
 
 // Inability is the reason why a node is not able to lead.
@@ -467,11 +520,11 @@ func (x Inability) String() string {
 }
 
 func (Inability) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[6].Descriptor()
+	return file_elector_proto_enumTypes[7].Descriptor()
 }
 
 func (Inability) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[6]
+	return &file_elector_proto_enumTypes[7]
 }
 
 func (x Inability) Number() protoreflect.EnumNumber {
@@ -480,7 +533,7 @@ func (x Inability) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inability.Descriptor instead.
 func (Inability) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{6}
+	return file_elector_proto_rawDescGZIP(), []int{7}
 }
 
 type Hindrance int32
@@ -534,11 +587,11 @@ func (x Hindrance) String() string {
 }
 
 func (Hindrance) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[7].Descriptor()
+	return file_elector_proto_enumTypes[8].Descriptor()
 }
 
 func (Hindrance) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[7]
+	return &file_elector_proto_enumTypes[8]
 }
 
 func (x Hindrance) Number() protoreflect.EnumNumber {
@@ -547,7 +600,75 @@ func (x Hindrance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Hindrance.Descriptor instead.
 func (Hindrance) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{7}
+	return file_elector_proto_rawDescGZIP(), []int{8}
+}
+
+// Stuck is the reason why a group cannot be handed over for now.
+type Stuck int32
+
+const (
+	Stuck_STUCK_UNSPECIFIED Stuck = 0
+	Stuck_STUCK_NO_VOTER    Stuck = 1
+	Stuck_STUCK_LEAVING     Stuck = 2
+	Stuck_STUCK_NOT_ABLE    Stuck = 3
+	Stuck_STUCK_BEHIND      Stuck = 4
+	Stuck_STUCK_REFUSED     Stuck = 5
+	Stuck_STUCK_NOT_PAUSED  Stuck = 6
+	Stuck_STUCK_NOT_ELECTED Stuck = 7
+	Stuck_STUCK_BUSY        Stuck = 8
+)
+
+// Enum value maps for Stuck.
+var (
+	Stuck_name = map[int32]string{
+		0: "STUCK_UNSPECIFIED",
+		1: "STUCK_NO_VOTER",
+		2: "STUCK_LEAVING",
+		3: "STUCK_NOT_ABLE",
+		4: "STUCK_BEHIND",
+		5: "STUCK_REFUSED",
+		6: "STUCK_NOT_PAUSED",
+		7: "STUCK_NOT_ELECTED",
+		8: "STUCK_BUSY",
+	}
+	Stuck_value = map[string]int32{
+		"STUCK_UNSPECIFIED": 0,
+		"STUCK_NO_VOTER":    1,
+		"STUCK_LEAVING":     2,
+		"STUCK_NOT_ABLE":    3,
+		"STUCK_BEHIND":      4,
+		"STUCK_REFUSED":     5,
+		"STUCK_NOT_PAUSED":  6,
+		"STUCK_NOT_ELECTED": 7,
+		"STUCK_BUSY":        8,
+	}
+)
+
+func (x Stuck) Enum() *Stuck {
+	p := new(Stuck)
+	*p = x
+	return p
+}
+
+func (x Stuck) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Stuck) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[9].Descriptor()
+}
+
+func (Stuck) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[9]
+}
+
+func (x Stuck) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Stuck.Descriptor instead.
+func (Stuck) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{9}
 }
 
 type Packet struct {
@@ -1233,7 +1354,13 @@ type Beat struct {
 	// 256.
 	Leavings []*Leaving `protobuf:"bytes,10,rep,name=leavings,proto3" json:"leavings,omitempty"`
 	// deaf says that the sender has heard nothing of the addressee lately.
-	Deaf          bool `protobuf:"varint,11,opt,name=deaf,proto3" json:"deaf,omitempty"`
+	Deaf bool `protobuf:"varint,11,opt,name=deaf,proto3" json:"deaf,omitempty"`
+	// state is whether the sender takes its share of leading, and changes how often that has
+	// changed in its process.
+	State   NodeState `protobuf:"varint,12,opt,name=state,proto3,enum=hustings.v1.NodeState" json:"state,omitempty"`
+	Changes uint32    `protobuf:"varint,13,opt,name=changes,proto3" json:"changes,omitempty"`
+	// leads is one more than how many groups the sender leads; 0: it does not say.
+	Leads         uint32 `protobuf:"varint,14,opt,name=leads,proto3" json:"leads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1343,6 +1470,27 @@ func (x *Beat) GetDeaf() bool {
 		return x.Deaf
 	}
 	return false
+}
+
+func (x *Beat) GetState() NodeState {
+	if x != nil {
+		return x.State
+	}
+	return NodeState_NODE_STATE_UNSPECIFIED
+}
+
+func (x *Beat) GetChanges() uint32 {
+	if x != nil {
+		return x.Changes
+	}
+	return 0
+}
+
+func (x *Beat) GetLeads() uint32 {
+	if x != nil {
+		return x.Leads
+	}
+	return 0
 }
 
 // Leaving is the end of one group's bond.
@@ -2319,6 +2467,7 @@ type TransferRequest struct {
 	Group string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
 	// to is the voter to hand over to; empty: the best one.
 	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	Incarnation   uint64 `protobuf:"fixed64,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2365,6 +2514,13 @@ func (x *TransferRequest) GetTo() string {
 		return x.To
 	}
 	return ""
+}
+
+func (x *TransferRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
 }
 
 type TransferResponse struct {
@@ -2590,6 +2746,7 @@ func (x *Obstacle) GetCause() string {
 type ResignRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Incarnation   uint64                 `protobuf:"fixed64,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2629,6 +2786,13 @@ func (x *ResignRequest) GetGroup() string {
 		return x.Group
 	}
 	return ""
+}
+
+func (x *ResignRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
 }
 
 type ResignResponse struct {
@@ -2676,7 +2840,8 @@ type SettingsRequest struct {
 	Preferred *Preferred             `protobuf:"bytes,3,opt,name=preferred,proto3" json:"preferred,omitempty"`
 	// electable says whether the node leads whenever it is elected, or only if no other
 	// voter can.
-	Electable     *bool `protobuf:"varint,4,opt,name=electable,proto3,oneof" json:"electable,omitempty"`
+	Electable     *bool  `protobuf:"varint,4,opt,name=electable,proto3,oneof" json:"electable,omitempty"`
+	Incarnation   uint64 `protobuf:"fixed64,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2737,6 +2902,13 @@ func (x *SettingsRequest) GetElectable() bool {
 		return *x.Electable
 	}
 	return false
+}
+
+func (x *SettingsRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
 }
 
 // SettingsResponse holds the settings after the changes.
@@ -2938,6 +3110,1160 @@ func (x *Preferred) GetIds() []string {
 	return nil
 }
 
+type TableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// prefix is how the names of the groups begin; empty: all groups.
+	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRequest) Reset() {
+	*x = TableRequest{}
+	mi := &file_elector_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRequest) ProtoMessage() {}
+
+func (x *TableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRequest.ProtoReflect.Descriptor instead.
+func (*TableRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *TableRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+type TableResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Rows  []*TableRow            `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	// current says that the caller has a row of each group by now.
+	Current       bool `protobuf:"varint,3,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableResponse) Reset() {
+	*x = TableResponse{}
+	mi := &file_elector_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableResponse) ProtoMessage() {}
+
+func (x *TableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableResponse.ProtoReflect.Descriptor instead.
+func (*TableResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *TableResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *TableResponse) GetRows() []*TableRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *TableResponse) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+type TableRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Term  uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	// leader leads the term; empty: the node knows no leader. address is the leader's in the node's
+	// configuration, and empty for the node itself.
+	Leader  string `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"`
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// ended says that the group takes part at the node no more.
+	Ended         bool `protobuf:"varint,5,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRow) Reset() {
+	*x = TableRow{}
+	mi := &file_elector_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRow) ProtoMessage() {}
+
+func (x *TableRow) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
+func (*TableRow) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *TableRow) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *TableRow) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *TableRow) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
+}
+
+func (x *TableRow) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *TableRow) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
+}
+
+type NodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodesRequest) Reset() {
+	*x = NodesRequest{}
+	mi := &file_elector_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodesRequest) ProtoMessage() {}
+
+func (x *NodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodesRequest.ProtoReflect.Descriptor instead.
+func (*NodesRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{37}
+}
+
+type NodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// incarnation names the node's process; 0: it takes part in no group yet.
+	Incarnation uint64 `protobuf:"fixed64,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// groups is how many groups have joined at the node.
+	Groups   uint64    `protobuf:"varint,3,opt,name=groups,proto3" json:"groups,omitempty"`
+	Progress *Progress `protobuf:"bytes,4,opt,name=progress,proto3" json:"progress,omitempty"`
+	// peers are the other nodes with which it shares groups, by id.
+	Peers         []*Peer `protobuf:"bytes,5,rep,name=peers,proto3" json:"peers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodesResponse) Reset() {
+	*x = NodesResponse{}
+	mi := &file_elector_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodesResponse) ProtoMessage() {}
+
+func (x *NodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodesResponse.ProtoReflect.Descriptor instead.
+func (*NodesResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *NodesResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodesResponse) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *NodesResponse) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *NodesResponse) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+func (x *NodesResponse) GetPeers() []*Peer {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
+// Peer is what a node knows of another one.
+type Peer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// address is its address in the node's configuration.
+	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// groups is how many groups have members at both.
+	Groups uint64 `protobuf:"varint,3,opt,name=groups,proto3" json:"groups,omitempty"`
+	// state is what its present process has said of itself last, and absent if it has said
+	// nothing; NODE_STATE_UNSPECIFIED: it takes its share of leading.
+	State *NodeState `protobuf:"varint,4,opt,name=state,proto3,enum=hustings.v1.NodeState,oneof" json:"state,omitempty"`
+	// incarnation names its process; 0: it is not known.
+	Incarnation uint64 `protobuf:"fixed64,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// silence_nanos is how long ago something arrived from it; absent: nothing ever has.
+	SilenceNanos *int64 `protobuf:"varint,6,opt,name=silence_nanos,json=silenceNanos,proto3,oneof" json:"silence_nanos,omitempty"`
+	// lost says that its process is gone since then, as far as the transport can tell.
+	Lost bool `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
+	// follow is how many groups follow a leader there, and lead how many that are led here have
+	// followers there, of those that need no heartbeats of their own.
+	Follow        uint64 `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`
+	Lead          uint64 `protobuf:"varint,9,opt,name=lead,proto3" json:"lead,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Peer) Reset() {
+	*x = Peer{}
+	mi := &file_elector_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Peer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Peer) ProtoMessage() {}
+
+func (x *Peer) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Peer.ProtoReflect.Descriptor instead.
+func (*Peer) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Peer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Peer) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Peer) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *Peer) GetState() NodeState {
+	if x != nil && x.State != nil {
+		return *x.State
+	}
+	return NodeState_NODE_STATE_UNSPECIFIED
+}
+
+func (x *Peer) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *Peer) GetSilenceNanos() int64 {
+	if x != nil && x.SilenceNanos != nil {
+		return *x.SilenceNanos
+	}
+	return 0
+}
+
+func (x *Peer) GetLost() bool {
+	if x != nil {
+		return x.Lost
+	}
+	return false
+}
+
+func (x *Peer) GetFollow() uint64 {
+	if x != nil {
+		return x.Follow
+	}
+	return 0
+}
+
+func (x *Peer) GetLead() uint64 {
+	if x != nil {
+		return x.Lead
+	}
+	return 0
+}
+
+type DrainRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Incarnation uint64                 `protobuf:"fixed64,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// wait_nanos is how long to wait until nothing is led, unless nobody is there to take over what
+	// is left; 0: until all that is left has been tried several times.
+	WaitNanos     int64 `protobuf:"varint,2,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainRequest) Reset() {
+	*x = DrainRequest{}
+	mi := &file_elector_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainRequest) ProtoMessage() {}
+
+func (x *DrainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
+func (*DrainRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *DrainRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *DrainRequest) GetWaitNanos() int64 {
+	if x != nil {
+		return x.WaitNanos
+	}
+	return 0
+}
+
+type DrainResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Progress *Progress              `protobuf:"bytes,1,opt,name=progress,proto3" json:"progress,omitempty"`
+	// ended is absent in all but the last response.
+	Ended         *DrainEnd `protobuf:"bytes,2,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainResponse) Reset() {
+	*x = DrainResponse{}
+	mi := &file_elector_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainResponse) ProtoMessage() {}
+
+func (x *DrainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
+func (*DrainResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DrainResponse) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+func (x *DrainResponse) GetEnded() *DrainEnd {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
+}
+
+// Progress is how far a node has come with handing over what it leads.
+type Progress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// state is NODE_STATE_UNSPECIFIED if the node takes its share of leading.
+	State NodeState `protobuf:"varint,1,opt,name=state,proto3,enum=hustings.v1.NodeState" json:"state,omitempty"`
+	// led is how many groups the node leads: they wait for their turn, are being handed over, or
+	// cannot be.
+	Led     uint64        `protobuf:"varint,2,opt,name=led,proto3" json:"led,omitempty"`
+	Waiting uint64        `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Moving  uint64        `protobuf:"varint,4,opt,name=moving,proto3" json:"moving,omitempty"`
+	Stuck   []*StuckCount `protobuf:"bytes,5,rep,name=stuck,proto3" json:"stuck,omitempty"`
+	// moved is how many groups it has given up since the drain began.
+	Moved uint64 `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`
+	// hopeless says that all groups that are left have been tried several times.
+	Hopeless bool `protobuf:"varint,7,opt,name=hopeless,proto3" json:"hopeless,omitempty"`
+	// protected says that the node hands over nothing of its own accord.
+	Protected     bool `protobuf:"varint,8,opt,name=protected,proto3" json:"protected,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_elector_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Progress) GetState() NodeState {
+	if x != nil {
+		return x.State
+	}
+	return NodeState_NODE_STATE_UNSPECIFIED
+}
+
+func (x *Progress) GetLed() uint64 {
+	if x != nil {
+		return x.Led
+	}
+	return 0
+}
+
+func (x *Progress) GetWaiting() uint64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Progress) GetMoving() uint64 {
+	if x != nil {
+		return x.Moving
+	}
+	return 0
+}
+
+func (x *Progress) GetStuck() []*StuckCount {
+	if x != nil {
+		return x.Stuck
+	}
+	return nil
+}
+
+func (x *Progress) GetMoved() uint64 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+func (x *Progress) GetHopeless() bool {
+	if x != nil {
+		return x.Hopeless
+	}
+	return false
+}
+
+func (x *Progress) GetProtected() bool {
+	if x != nil {
+		return x.Protected
+	}
+	return false
+}
+
+type StuckCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Why           Stuck                  `protobuf:"varint,1,opt,name=why,proto3,enum=hustings.v1.Stuck" json:"why,omitempty"`
+	Groups        uint64                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StuckCount) Reset() {
+	*x = StuckCount{}
+	mi := &file_elector_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StuckCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StuckCount) ProtoMessage() {}
+
+func (x *StuckCount) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StuckCount.ProtoReflect.Descriptor instead.
+func (*StuckCount) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *StuckCount) GetWhy() Stuck {
+	if x != nil {
+		return x.Why
+	}
+	return Stuck_STUCK_UNSPECIFIED
+}
+
+func (x *StuckCount) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+// DrainEnd is how the wait for a drain ended.
+type DrainEnd struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// late says that the time to wait was over.
+	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
+	// left are some of the groups that are led and cannot be handed over.
+	Left []*StuckGroup `protobuf:"bytes,2,rep,name=left,proto3" json:"left,omitempty"`
+	// protected says that the node is protected, and goes on once that is over.
+	Protected     bool `protobuf:"varint,3,opt,name=protected,proto3" json:"protected,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainEnd) Reset() {
+	*x = DrainEnd{}
+	mi := &file_elector_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainEnd) ProtoMessage() {}
+
+func (x *DrainEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainEnd.ProtoReflect.Descriptor instead.
+func (*DrainEnd) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *DrainEnd) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
+}
+
+func (x *DrainEnd) GetLeft() []*StuckGroup {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+func (x *DrainEnd) GetProtected() bool {
+	if x != nil {
+		return x.Protected
+	}
+	return false
+}
+
+type StuckGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Why   Stuck                  `protobuf:"varint,2,opt,name=why,proto3,enum=hustings.v1.Stuck" json:"why,omitempty"`
+	// tries is how often it has failed.
+	Tries         uint32 `protobuf:"varint,3,opt,name=tries,proto3" json:"tries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StuckGroup) Reset() {
+	*x = StuckGroup{}
+	mi := &file_elector_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StuckGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StuckGroup) ProtoMessage() {}
+
+func (x *StuckGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StuckGroup.ProtoReflect.Descriptor instead.
+func (*StuckGroup) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *StuckGroup) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *StuckGroup) GetWhy() Stuck {
+	if x != nil {
+		return x.Why
+	}
+	return Stuck_STUCK_UNSPECIFIED
+}
+
+func (x *StuckGroup) GetTries() uint32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+type UndrainRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Incarnation   uint64                 `protobuf:"fixed64,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndrainRequest) Reset() {
+	*x = UndrainRequest{}
+	mi := &file_elector_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndrainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndrainRequest) ProtoMessage() {}
+
+func (x *UndrainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndrainRequest.ProtoReflect.Descriptor instead.
+func (*UndrainRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *UndrainRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+type UndrainResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndrainResponse) Reset() {
+	*x = UndrainResponse{}
+	mi := &file_elector_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndrainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndrainResponse) ProtoMessage() {}
+
+func (x *UndrainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndrainResponse.ProtoReflect.Descriptor instead.
+func (*UndrainResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{47}
+}
+
+type ProtectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Incarnation   uint64                 `protobuf:"fixed64,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	On            bool                   `protobuf:"varint,2,opt,name=on,proto3" json:"on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProtectRequest) Reset() {
+	*x = ProtectRequest{}
+	mi := &file_elector_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProtectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProtectRequest) ProtoMessage() {}
+
+func (x *ProtectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProtectRequest.ProtoReflect.Descriptor instead.
+func (*ProtectRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ProtectRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *ProtectRequest) GetOn() bool {
+	if x != nil {
+		return x.On
+	}
+	return false
+}
+
+type ProtectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProtectResponse) Reset() {
+	*x = ProtectResponse{}
+	mi := &file_elector_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProtectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProtectResponse) ProtoMessage() {}
+
+func (x *ProtectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProtectResponse.ProtoReflect.Descriptor instead.
+func (*ProtectResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{49}
+}
+
+type BalanceRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Incarnation uint64                 `protobuf:"fixed64,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// every_nanos is how often the node is to balance; 0: never.
+	EveryNanos    *int64 `protobuf:"varint,2,opt,name=every_nanos,json=everyNanos,proto3,oneof" json:"every_nanos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceRequest) Reset() {
+	*x = BalanceRequest{}
+	mi := &file_elector_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceRequest) ProtoMessage() {}
+
+func (x *BalanceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceRequest.ProtoReflect.Descriptor instead.
+func (*BalanceRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *BalanceRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *BalanceRequest) GetEveryNanos() int64 {
+	if x != nil && x.EveryNanos != nil {
+		return *x.EveryNanos
+	}
+	return 0
+}
+
+type BalanceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// every_nanos is how often the node balances; 0: never.
+	EveryNanos int64 `protobuf:"varint,1,opt,name=every_nanos,json=everyNanos,proto3" json:"every_nanos,omitempty"`
+	// shares are what it would hand over now.
+	Shares []*BalanceShare `protobuf:"bytes,2,rep,name=shares,proto3" json:"shares,omitempty"`
+	// why is why it would hand over nothing, for people.
+	Why string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	// node is the node's id.
+	Node          string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceResponse) Reset() {
+	*x = BalanceResponse{}
+	mi := &file_elector_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceResponse) ProtoMessage() {}
+
+func (x *BalanceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceResponse.ProtoReflect.Descriptor instead.
+func (*BalanceResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *BalanceResponse) GetEveryNanos() int64 {
+	if x != nil {
+		return x.EveryNanos
+	}
+	return 0
+}
+
+func (x *BalanceResponse) GetShares() []*BalanceShare {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+func (x *BalanceResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *BalanceResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type BalanceShare struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	To            string                 `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"`
+	Groups        uint64                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceShare) Reset() {
+	*x = BalanceShare{}
+	mi := &file_elector_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceShare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceShare) ProtoMessage() {}
+
+func (x *BalanceShare) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceShare.ProtoReflect.Descriptor instead.
+func (*BalanceShare) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *BalanceShare) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *BalanceShare) GetGroups() uint64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
 var File_elector_proto protoreflect.FileDescriptor
 
 const file_elector_proto_rawDesc = "" +
@@ -2991,7 +4317,7 @@ const file_elector_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
 	"\x05after\x18\x04 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x14\n" +
-	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xc8\x02\n" +
+	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xa6\x03\n" +
 	"\x04Beat\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x16\n" +
@@ -3004,7 +4330,10 @@ const file_elector_proto_rawDesc = "" +
 	"\rseen_departed\x18\t \x01(\rR\fseenDeparted\x120\n" +
 	"\bleavings\x18\n" +
 	" \x03(\v2\x14.hustings.v1.LeavingR\bleavings\x12\x12\n" +
-	"\x04deaf\x18\v \x01(\bR\x04deaf\"g\n" +
+	"\x04deaf\x18\v \x01(\bR\x04deaf\x12,\n" +
+	"\x05state\x18\f \x01(\x0e2\x16.hustings.v1.NodeStateR\x05state\x12\x18\n" +
+	"\achanges\x18\r \x01(\rR\achanges\x12\x14\n" +
+	"\x05leads\x18\x0e \x01(\rR\x05leads\"g\n" +
 	"\aLeaving\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x16\n" +
@@ -3080,10 +4409,11 @@ const file_elector_proto_rawDesc = "" +
 	"\fWatchRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"<\n" +
 	"\rWatchResponse\x12+\n" +
-	"\x06status\x18\x01 \x01(\v2\x13.hustings.v1.StatusR\x06status\"7\n" +
+	"\x06status\x18\x01 \x01(\v2\x13.hustings.v1.StatusR\x06status\"Y\n" +
 	"\x0fTransferRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\"^\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\x12 \n" +
+	"\vincarnation\x18\x03 \x01(\x06R\vincarnation\"^\n" +
 	"\x10TransferResponse\x12\x1c\n" +
 	"\tpreferred\x18\x01 \x03(\tR\tpreferred\x12,\n" +
 	"\x12undone_after_nanos\x18\x02 \x01(\x03R\x10undoneAfterNanos\"p\n" +
@@ -3102,15 +4432,17 @@ const file_elector_proto_rawDesc = "" +
 	"goal_index\x18\x06 \x01(\x04R\tgoalIndex\x12\x1d\n" +
 	"\n" +
 	"lost_nanos\x18\a \x01(\x03R\tlostNanos\x12\x14\n" +
-	"\x05cause\x18\b \x01(\tR\x05cause\"%\n" +
+	"\x05cause\x18\b \x01(\tR\x05cause\"G\n" +
 	"\rResignRequest\x12\x14\n" +
-	"\x05group\x18\x01 \x01(\tR\x05group\"\x10\n" +
-	"\x0eResignResponse\"\xbb\x01\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\x06R\vincarnation\"\x10\n" +
+	"\x0eResignResponse\"\xdd\x01\n" +
 	"\x0fSettingsRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12+\n" +
 	"\x06timing\x18\x02 \x01(\v2\x13.hustings.v1.TimingR\x06timing\x124\n" +
 	"\tpreferred\x18\x03 \x01(\v2\x16.hustings.v1.PreferredR\tpreferred\x12!\n" +
-	"\telectable\x18\x04 \x01(\bH\x00R\telectable\x88\x01\x01B\f\n" +
+	"\telectable\x18\x04 \x01(\bH\x00R\telectable\x88\x01\x01\x12 \n" +
+	"\vincarnation\x18\x05 \x01(\x06R\vincarnationB\f\n" +
 	"\n" +
 	"_electable\"\xa7\x01\n" +
 	"\x10SettingsResponse\x12\x12\n" +
@@ -3126,10 +4458,96 @@ const file_elector_proto_rawDesc = "" +
 	"\x13round_timeout_nanos\x18\x05 \x01(\x03R\x11roundTimeoutNanos\x12,\n" +
 	"\x12drift_margin_nanos\x18\x06 \x01(\x03R\x10driftMarginNanos\"\x1d\n" +
 	"\tPreferred\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids*5\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"&\n" +
+	"\fTableRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"h\n" +
+	"\rTableResponse\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12)\n" +
+	"\x04rows\x18\x02 \x03(\v2\x15.hustings.v1.TableRowR\x04rows\x12\x18\n" +
+	"\acurrent\x18\x03 \x01(\bR\acurrent\"|\n" +
+	"\bTableRow\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x16\n" +
+	"\x06leader\x18\x03 \x01(\tR\x06leader\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x14\n" +
+	"\x05ended\x18\x05 \x01(\bR\x05ended\"\x0e\n" +
+	"\fNodesRequest\"\xb9\x01\n" +
+	"\rNodesResponse\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\x06R\vincarnation\x12\x16\n" +
+	"\x06groups\x18\x03 \x01(\x04R\x06groups\x121\n" +
+	"\bprogress\x18\x04 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12'\n" +
+	"\x05peers\x18\x05 \x03(\v2\x11.hustings.v1.PeerR\x05peers\"\xa3\x02\n" +
+	"\x04Peer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x16\n" +
+	"\x06groups\x18\x03 \x01(\x04R\x06groups\x121\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x16.hustings.v1.NodeStateH\x00R\x05state\x88\x01\x01\x12 \n" +
+	"\vincarnation\x18\x05 \x01(\x06R\vincarnation\x12(\n" +
+	"\rsilence_nanos\x18\x06 \x01(\x03H\x01R\fsilenceNanos\x88\x01\x01\x12\x12\n" +
+	"\x04lost\x18\a \x01(\bR\x04lost\x12\x16\n" +
+	"\x06follow\x18\b \x01(\x04R\x06follow\x12\x12\n" +
+	"\x04lead\x18\t \x01(\x04R\x04leadB\b\n" +
+	"\x06_stateB\x10\n" +
+	"\x0e_silence_nanos\"O\n" +
+	"\fDrainRequest\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x1d\n" +
+	"\n" +
+	"wait_nanos\x18\x02 \x01(\x03R\twaitNanos\"o\n" +
+	"\rDrainResponse\x121\n" +
+	"\bprogress\x18\x01 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12+\n" +
+	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\xfb\x01\n" +
+	"\bProgress\x12,\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x16.hustings.v1.NodeStateR\x05state\x12\x10\n" +
+	"\x03led\x18\x02 \x01(\x04R\x03led\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\x04R\awaiting\x12\x16\n" +
+	"\x06moving\x18\x04 \x01(\x04R\x06moving\x12-\n" +
+	"\x05stuck\x18\x05 \x03(\v2\x17.hustings.v1.StuckCountR\x05stuck\x12\x14\n" +
+	"\x05moved\x18\x06 \x01(\x04R\x05moved\x12\x1a\n" +
+	"\bhopeless\x18\a \x01(\bR\bhopeless\x12\x1c\n" +
+	"\tprotected\x18\b \x01(\bR\tprotected\"J\n" +
+	"\n" +
+	"StuckCount\x12$\n" +
+	"\x03why\x18\x01 \x01(\x0e2\x12.hustings.v1.StuckR\x03why\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\x04R\x06groups\"i\n" +
+	"\bDrainEnd\x12\x12\n" +
+	"\x04late\x18\x01 \x01(\bR\x04late\x12+\n" +
+	"\x04left\x18\x02 \x03(\v2\x17.hustings.v1.StuckGroupR\x04left\x12\x1c\n" +
+	"\tprotected\x18\x03 \x01(\bR\tprotected\"^\n" +
+	"\n" +
+	"StuckGroup\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12$\n" +
+	"\x03why\x18\x02 \x01(\x0e2\x12.hustings.v1.StuckR\x03why\x12\x14\n" +
+	"\x05tries\x18\x03 \x01(\rR\x05tries\"2\n" +
+	"\x0eUndrainRequest\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\"\x11\n" +
+	"\x0fUndrainResponse\"B\n" +
+	"\x0eProtectRequest\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x0e\n" +
+	"\x02on\x18\x02 \x01(\bR\x02on\"\x11\n" +
+	"\x0fProtectResponse\"h\n" +
+	"\x0eBalanceRequest\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12$\n" +
+	"\vevery_nanos\x18\x02 \x01(\x03H\x00R\n" +
+	"everyNanos\x88\x01\x01B\x0e\n" +
+	"\f_every_nanos\"\x8b\x01\n" +
+	"\x0fBalanceResponse\x12\x1f\n" +
+	"\vevery_nanos\x18\x01 \x01(\x03R\n" +
+	"everyNanos\x121\n" +
+	"\x06shares\x18\x02 \x03(\v2\x19.hustings.v1.BalanceShareR\x06shares\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\x12\x12\n" +
+	"\x04node\x18\x04 \x01(\tR\x04node\"6\n" +
+	"\fBalanceShare\x12\x0e\n" +
+	"\x02to\x18\x01 \x01(\tR\x02to\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\x04R\x06groups*5\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
-	"\rFEATURE_BEATS\x10\x01*\xb9\x01\n" +
+	"\rFEATURE_BEATS\x10\x01*q\n" +
+	"\tNodeState\x12\x1a\n" +
+	"\x16NODE_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13NODE_STATE_STARTING\x10\x01\x12\x17\n" +
+	"\x13NODE_STATE_DRAINING\x10\x02\x12\x16\n" +
+	"\x12NODE_STATE_DRAINED\x10\x03*\xb9\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11KIND_VOTE_REQUEST\x10\x01\x12\x16\n" +
@@ -3203,10 +4621,21 @@ const file_elector_proto_rawDesc = "" +
 	"\x14HINDRANCE_NOT_PAUSED\x10\x05\x12\x19\n" +
 	"\x15HINDRANCE_NOT_ELECTED\x10\x06\x12\x17\n" +
 	"\x13HINDRANCE_NOT_ASKED\x10\a\x12\x16\n" +
-	"\x12HINDRANCE_NOT_ABLE\x10\b2\x89\x01\n" +
+	"\x12HINDRANCE_NOT_ABLE\x10\b*\xbb\x01\n" +
+	"\x05Stuck\x12\x15\n" +
+	"\x11STUCK_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eSTUCK_NO_VOTER\x10\x01\x12\x11\n" +
+	"\rSTUCK_LEAVING\x10\x02\x12\x12\n" +
+	"\x0eSTUCK_NOT_ABLE\x10\x03\x12\x10\n" +
+	"\fSTUCK_BEHIND\x10\x04\x12\x11\n" +
+	"\rSTUCK_REFUSED\x10\x05\x12\x14\n" +
+	"\x10STUCK_NOT_PAUSED\x10\x06\x12\x15\n" +
+	"\x11STUCK_NOT_ELECTED\x10\a\x12\x0e\n" +
+	"\n" +
+	"STUCK_BUSY\x10\b2\x89\x01\n" +
 	"\rMemberService\x128\n" +
 	"\bExchange\x12\x13.hustings.v1.Packet\x1a\x13.hustings.v1.Packet(\x010\x01\x12>\n" +
-	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xc2\x04\n" +
+	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xd8\a\n" +
 	"\x0fOperatorService\x12D\n" +
 	"\aMembers\x12\x1b.hustings.v1.MembersRequest\x1a\x1c.hustings.v1.MembersResponse\x12A\n" +
 	"\x06Status\x12\x1a.hustings.v1.StatusRequest\x1a\x1b.hustings.v1.StatusResponse\x12I\n" +
@@ -3215,7 +4644,13 @@ const file_elector_proto_rawDesc = "" +
 	"\x05Watch\x12\x19.hustings.v1.WatchRequest\x1a\x1a.hustings.v1.WatchResponse0\x01\x12G\n" +
 	"\bTransfer\x12\x1c.hustings.v1.TransferRequest\x1a\x1d.hustings.v1.TransferResponse\x12A\n" +
 	"\x06Resign\x12\x1a.hustings.v1.ResignRequest\x1a\x1b.hustings.v1.ResignResponse\x12G\n" +
-	"\bSettings\x12\x1c.hustings.v1.SettingsRequest\x1a\x1d.hustings.v1.SettingsResponseB.Z,github.com/hustings/hustings/proto/electorpbb\x06proto3"
+	"\bSettings\x12\x1c.hustings.v1.SettingsRequest\x1a\x1d.hustings.v1.SettingsResponse\x12>\n" +
+	"\x05Nodes\x12\x19.hustings.v1.NodesRequest\x1a\x1a.hustings.v1.NodesResponse\x12@\n" +
+	"\x05Drain\x12\x19.hustings.v1.DrainRequest\x1a\x1a.hustings.v1.DrainResponse0\x01\x12D\n" +
+	"\aUndrain\x12\x1b.hustings.v1.UndrainRequest\x1a\x1c.hustings.v1.UndrainResponse\x12D\n" +
+	"\aProtect\x12\x1b.hustings.v1.ProtectRequest\x1a\x1c.hustings.v1.ProtectResponse\x12D\n" +
+	"\aBalance\x12\x1b.hustings.v1.BalanceRequest\x1a\x1c.hustings.v1.BalanceResponse\x12@\n" +
+	"\x05Table\x12\x19.hustings.v1.TableRequest\x1a\x1a.hustings.v1.TableResponse0\x01B.Z,github.com/hustings/hustings/proto/electorpbb\x06proto3"
 
 var (
 	file_elector_proto_rawDescOnce sync.Once
@@ -3229,108 +4664,154 @@ func file_elector_proto_rawDescGZIP() []byte {
 	return file_elector_proto_rawDescData
 }
 
-var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_elector_proto_goTypes = []any{
 	(Feature)(0),             // 0: hustings.v1.Feature
-	(Kind)(0),                // 1: hustings.v1.Kind
-	(Mark)(0),                // 2: hustings.v1.Mark
-	(Result)(0),              // 3: hustings.v1.Result
-	(Role)(0),                // 4: hustings.v1.Role
-	(Departure)(0),           // 5: hustings.v1.Departure
-	(Inability)(0),           // 6: hustings.v1.Inability
-	(Hindrance)(0),           // 7: hustings.v1.Hindrance
-	(*Packet)(nil),           // 8: hustings.v1.Packet
-	(*Hello)(nil),            // 9: hustings.v1.Hello
-	(*Confirm)(nil),          // 10: hustings.v1.Confirm
-	(*KnowsRequest)(nil),     // 11: hustings.v1.KnowsRequest
-	(*KnowsResponse)(nil),    // 12: hustings.v1.KnowsResponse
-	(*Batch)(nil),            // 13: hustings.v1.Batch
-	(*Message)(nil),          // 14: hustings.v1.Message
-	(*Bond)(nil),             // 15: hustings.v1.Bond
-	(*Beat)(nil),             // 16: hustings.v1.Beat
-	(*Leaving)(nil),          // 17: hustings.v1.Leaving
-	(*MembersRequest)(nil),   // 18: hustings.v1.MembersRequest
-	(*MembersResponse)(nil),  // 19: hustings.v1.MembersResponse
-	(*Member)(nil),           // 20: hustings.v1.Member
-	(*StatusRequest)(nil),    // 21: hustings.v1.StatusRequest
-	(*StatusResponse)(nil),   // 22: hustings.v1.StatusResponse
-	(*StatusesRequest)(nil),  // 23: hustings.v1.StatusesRequest
-	(*StatusesResponse)(nil), // 24: hustings.v1.StatusesResponse
-	(*SummaryRequest)(nil),   // 25: hustings.v1.SummaryRequest
-	(*SummaryResponse)(nil),  // 26: hustings.v1.SummaryResponse
-	(*RoleCount)(nil),        // 27: hustings.v1.RoleCount
-	(*InabilityCount)(nil),   // 28: hustings.v1.InabilityCount
-	(*Status)(nil),           // 29: hustings.v1.Status
-	(*WatchRequest)(nil),     // 30: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 31: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 32: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 33: hustings.v1.TransferResponse
-	(*TransferFailure)(nil),  // 34: hustings.v1.TransferFailure
-	(*Obstacle)(nil),         // 35: hustings.v1.Obstacle
-	(*ResignRequest)(nil),    // 36: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 37: hustings.v1.ResignResponse
-	(*SettingsRequest)(nil),  // 38: hustings.v1.SettingsRequest
-	(*SettingsResponse)(nil), // 39: hustings.v1.SettingsResponse
-	(*Timing)(nil),           // 40: hustings.v1.Timing
-	(*Preferred)(nil),        // 41: hustings.v1.Preferred
-	nil,                      // 42: hustings.v1.SummaryResponse.LeadersEntry
+	(NodeState)(0),           // 1: hustings.v1.NodeState
+	(Kind)(0),                // 2: hustings.v1.Kind
+	(Mark)(0),                // 3: hustings.v1.Mark
+	(Result)(0),              // 4: hustings.v1.Result
+	(Role)(0),                // 5: hustings.v1.Role
+	(Departure)(0),           // 6: hustings.v1.Departure
+	(Inability)(0),           // 7: hustings.v1.Inability
+	(Hindrance)(0),           // 8: hustings.v1.Hindrance
+	(Stuck)(0),               // 9: hustings.v1.Stuck
+	(*Packet)(nil),           // 10: hustings.v1.Packet
+	(*Hello)(nil),            // 11: hustings.v1.Hello
+	(*Confirm)(nil),          // 12: hustings.v1.Confirm
+	(*KnowsRequest)(nil),     // 13: hustings.v1.KnowsRequest
+	(*KnowsResponse)(nil),    // 14: hustings.v1.KnowsResponse
+	(*Batch)(nil),            // 15: hustings.v1.Batch
+	(*Message)(nil),          // 16: hustings.v1.Message
+	(*Bond)(nil),             // 17: hustings.v1.Bond
+	(*Beat)(nil),             // 18: hustings.v1.Beat
+	(*Leaving)(nil),          // 19: hustings.v1.Leaving
+	(*MembersRequest)(nil),   // 20: hustings.v1.MembersRequest
+	(*MembersResponse)(nil),  // 21: hustings.v1.MembersResponse
+	(*Member)(nil),           // 22: hustings.v1.Member
+	(*StatusRequest)(nil),    // 23: hustings.v1.StatusRequest
+	(*StatusResponse)(nil),   // 24: hustings.v1.StatusResponse
+	(*StatusesRequest)(nil),  // 25: hustings.v1.StatusesRequest
+	(*StatusesResponse)(nil), // 26: hustings.v1.StatusesResponse
+	(*SummaryRequest)(nil),   // 27: hustings.v1.SummaryRequest
+	(*SummaryResponse)(nil),  // 28: hustings.v1.SummaryResponse
+	(*RoleCount)(nil),        // 29: hustings.v1.RoleCount
+	(*InabilityCount)(nil),   // 30: hustings.v1.InabilityCount
+	(*Status)(nil),           // 31: hustings.v1.Status
+	(*WatchRequest)(nil),     // 32: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 33: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 34: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 35: hustings.v1.TransferResponse
+	(*TransferFailure)(nil),  // 36: hustings.v1.TransferFailure
+	(*Obstacle)(nil),         // 37: hustings.v1.Obstacle
+	(*ResignRequest)(nil),    // 38: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 39: hustings.v1.ResignResponse
+	(*SettingsRequest)(nil),  // 40: hustings.v1.SettingsRequest
+	(*SettingsResponse)(nil), // 41: hustings.v1.SettingsResponse
+	(*Timing)(nil),           // 42: hustings.v1.Timing
+	(*Preferred)(nil),        // 43: hustings.v1.Preferred
+	(*TableRequest)(nil),     // 44: hustings.v1.TableRequest
+	(*TableResponse)(nil),    // 45: hustings.v1.TableResponse
+	(*TableRow)(nil),         // 46: hustings.v1.TableRow
+	(*NodesRequest)(nil),     // 47: hustings.v1.NodesRequest
+	(*NodesResponse)(nil),    // 48: hustings.v1.NodesResponse
+	(*Peer)(nil),             // 49: hustings.v1.Peer
+	(*DrainRequest)(nil),     // 50: hustings.v1.DrainRequest
+	(*DrainResponse)(nil),    // 51: hustings.v1.DrainResponse
+	(*Progress)(nil),         // 52: hustings.v1.Progress
+	(*StuckCount)(nil),       // 53: hustings.v1.StuckCount
+	(*DrainEnd)(nil),         // 54: hustings.v1.DrainEnd
+	(*StuckGroup)(nil),       // 55: hustings.v1.StuckGroup
+	(*UndrainRequest)(nil),   // 56: hustings.v1.UndrainRequest
+	(*UndrainResponse)(nil),  // 57: hustings.v1.UndrainResponse
+	(*ProtectRequest)(nil),   // 58: hustings.v1.ProtectRequest
+	(*ProtectResponse)(nil),  // 59: hustings.v1.ProtectResponse
+	(*BalanceRequest)(nil),   // 60: hustings.v1.BalanceRequest
+	(*BalanceResponse)(nil),  // 61: hustings.v1.BalanceResponse
+	(*BalanceShare)(nil),     // 62: hustings.v1.BalanceShare
+	nil,                      // 63: hustings.v1.SummaryResponse.LeadersEntry
 }
 var file_elector_proto_depIdxs = []int32{
-	9,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
-	13, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
-	10, // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
-	16, // 3: hustings.v1.Packet.beat:type_name -> hustings.v1.Beat
-	14, // 4: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
-	1,  // 5: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
-	3,  // 6: hustings.v1.Message.result:type_name -> hustings.v1.Result
-	2,  // 7: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
-	15, // 8: hustings.v1.Message.bond:type_name -> hustings.v1.Bond
-	17, // 9: hustings.v1.Beat.leavings:type_name -> hustings.v1.Leaving
-	20, // 10: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	29, // 11: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
-	29, // 12: hustings.v1.StatusesResponse.statuses:type_name -> hustings.v1.Status
-	27, // 13: hustings.v1.SummaryResponse.roles:type_name -> hustings.v1.RoleCount
-	42, // 14: hustings.v1.SummaryResponse.leaders:type_name -> hustings.v1.SummaryResponse.LeadersEntry
-	28, // 15: hustings.v1.SummaryResponse.unable:type_name -> hustings.v1.InabilityCount
-	29, // 16: hustings.v1.SummaryResponse.examples:type_name -> hustings.v1.Status
-	4,  // 17: hustings.v1.RoleCount.role:type_name -> hustings.v1.Role
-	6,  // 18: hustings.v1.InabilityCount.inability:type_name -> hustings.v1.Inability
-	4,  // 19: hustings.v1.Status.role:type_name -> hustings.v1.Role
-	5,  // 20: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
-	6,  // 21: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
-	29, // 22: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	35, // 23: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
-	7,  // 24: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
-	40, // 25: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
-	41, // 26: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
-	40, // 27: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
-	41, // 28: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
-	8,  // 29: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	11, // 30: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
-	18, // 31: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	21, // 32: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	23, // 33: hustings.v1.OperatorService.Statuses:input_type -> hustings.v1.StatusesRequest
-	25, // 34: hustings.v1.OperatorService.Summary:input_type -> hustings.v1.SummaryRequest
-	30, // 35: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	32, // 36: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	36, // 37: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	38, // 38: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
-	8,  // 39: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	12, // 40: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
-	19, // 41: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	22, // 42: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	24, // 43: hustings.v1.OperatorService.Statuses:output_type -> hustings.v1.StatusesResponse
-	26, // 44: hustings.v1.OperatorService.Summary:output_type -> hustings.v1.SummaryResponse
-	31, // 45: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	33, // 46: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	37, // 47: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	39, // 48: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	11, // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
+	15, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
+	12, // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
+	18, // 3: hustings.v1.Packet.beat:type_name -> hustings.v1.Beat
+	16, // 4: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
+	2,  // 5: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
+	4,  // 6: hustings.v1.Message.result:type_name -> hustings.v1.Result
+	3,  // 7: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
+	17, // 8: hustings.v1.Message.bond:type_name -> hustings.v1.Bond
+	19, // 9: hustings.v1.Beat.leavings:type_name -> hustings.v1.Leaving
+	1,  // 10: hustings.v1.Beat.state:type_name -> hustings.v1.NodeState
+	22, // 11: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
+	31, // 12: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	31, // 13: hustings.v1.StatusesResponse.statuses:type_name -> hustings.v1.Status
+	29, // 14: hustings.v1.SummaryResponse.roles:type_name -> hustings.v1.RoleCount
+	63, // 15: hustings.v1.SummaryResponse.leaders:type_name -> hustings.v1.SummaryResponse.LeadersEntry
+	30, // 16: hustings.v1.SummaryResponse.unable:type_name -> hustings.v1.InabilityCount
+	31, // 17: hustings.v1.SummaryResponse.examples:type_name -> hustings.v1.Status
+	5,  // 18: hustings.v1.RoleCount.role:type_name -> hustings.v1.Role
+	7,  // 19: hustings.v1.InabilityCount.inability:type_name -> hustings.v1.Inability
+	5,  // 20: hustings.v1.Status.role:type_name -> hustings.v1.Role
+	6,  // 21: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
+	7,  // 22: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
+	31, // 23: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	37, // 24: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
+	8,  // 25: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
+	42, // 26: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
+	43, // 27: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
+	42, // 28: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
+	43, // 29: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
+	46, // 30: hustings.v1.TableResponse.rows:type_name -> hustings.v1.TableRow
+	52, // 31: hustings.v1.NodesResponse.progress:type_name -> hustings.v1.Progress
+	49, // 32: hustings.v1.NodesResponse.peers:type_name -> hustings.v1.Peer
+	1,  // 33: hustings.v1.Peer.state:type_name -> hustings.v1.NodeState
+	52, // 34: hustings.v1.DrainResponse.progress:type_name -> hustings.v1.Progress
+	54, // 35: hustings.v1.DrainResponse.ended:type_name -> hustings.v1.DrainEnd
+	1,  // 36: hustings.v1.Progress.state:type_name -> hustings.v1.NodeState
+	53, // 37: hustings.v1.Progress.stuck:type_name -> hustings.v1.StuckCount
+	9,  // 38: hustings.v1.StuckCount.why:type_name -> hustings.v1.Stuck
+	55, // 39: hustings.v1.DrainEnd.left:type_name -> hustings.v1.StuckGroup
+	9,  // 40: hustings.v1.StuckGroup.why:type_name -> hustings.v1.Stuck
+	62, // 41: hustings.v1.BalanceResponse.shares:type_name -> hustings.v1.BalanceShare
+	10, // 42: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	13, // 43: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
+	20, // 44: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	23, // 45: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	25, // 46: hustings.v1.OperatorService.Statuses:input_type -> hustings.v1.StatusesRequest
+	27, // 47: hustings.v1.OperatorService.Summary:input_type -> hustings.v1.SummaryRequest
+	32, // 48: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	34, // 49: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	38, // 50: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	40, // 51: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
+	47, // 52: hustings.v1.OperatorService.Nodes:input_type -> hustings.v1.NodesRequest
+	50, // 53: hustings.v1.OperatorService.Drain:input_type -> hustings.v1.DrainRequest
+	56, // 54: hustings.v1.OperatorService.Undrain:input_type -> hustings.v1.UndrainRequest
+	58, // 55: hustings.v1.OperatorService.Protect:input_type -> hustings.v1.ProtectRequest
+	60, // 56: hustings.v1.OperatorService.Balance:input_type -> hustings.v1.BalanceRequest
+	44, // 57: hustings.v1.OperatorService.Table:input_type -> hustings.v1.TableRequest
+	10, // 58: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	14, // 59: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
+	21, // 60: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	24, // 61: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	26, // 62: hustings.v1.OperatorService.Statuses:output_type -> hustings.v1.StatusesResponse
+	28, // 63: hustings.v1.OperatorService.Summary:output_type -> hustings.v1.SummaryResponse
+	33, // 64: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	35, // 65: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	39, // 66: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	41, // 67: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
+	48, // 68: hustings.v1.OperatorService.Nodes:output_type -> hustings.v1.NodesResponse
+	51, // 69: hustings.v1.OperatorService.Drain:output_type -> hustings.v1.DrainResponse
+	57, // 70: hustings.v1.OperatorService.Undrain:output_type -> hustings.v1.UndrainResponse
+	59, // 71: hustings.v1.OperatorService.Protect:output_type -> hustings.v1.ProtectResponse
+	61, // 72: hustings.v1.OperatorService.Balance:output_type -> hustings.v1.BalanceResponse
+	45, // 73: hustings.v1.OperatorService.Table:output_type -> hustings.v1.TableResponse
+	58, // [58:74] is the sub-list for method output_type
+	42, // [42:58] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -3345,13 +4826,15 @@ func file_elector_proto_init() {
 		(*Packet_Beat)(nil),
 	}
 	file_elector_proto_msgTypes[30].OneofWrappers = []any{}
+	file_elector_proto_msgTypes[39].OneofWrappers = []any{}
+	file_elector_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   35,
+			NumEnums:      10,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -184,13 +184,21 @@ const (
 	OperatorService_Transfer_FullMethodName = "/hustings.v1.OperatorService/Transfer"
 	OperatorService_Resign_FullMethodName   = "/hustings.v1.OperatorService/Resign"
 	OperatorService_Settings_FullMethodName = "/hustings.v1.OperatorService/Settings"
+	OperatorService_Nodes_FullMethodName    = "/hustings.v1.OperatorService/Nodes"
+	OperatorService_Drain_FullMethodName    = "/hustings.v1.OperatorService/Drain"
+	OperatorService_Undrain_FullMethodName  = "/hustings.v1.OperatorService/Undrain"
+	OperatorService_Protect_FullMethodName  = "/hustings.v1.OperatorService/Protect"
+	OperatorService_Balance_FullMethodName  = "/hustings.v1.OperatorService/Balance"
+	OperatorService_Table_FullMethodName    = "/hustings.v1.OperatorService/Table"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperatorService shows nodes to operators, and takes their commands.
+// OperatorService shows nodes to operators, and takes their commands. Each command may name the
+// incarnation of the process that it is meant for, as Nodes returns it; 0: any. Another process of
+// the node refuses it. Older versions do not look at that.
 type OperatorServiceClient interface {
 	// Members lists the members of a group, with their addresses.
 	Members(ctx context.Context, in *MembersRequest, opts ...grpc.CallOption) (*MembersResponse, error)
@@ -213,6 +221,25 @@ type OperatorServiceClient interface {
 	// Settings changes how the node takes part in a group until it restarts, and returns
 	// its settings. Of several changes, those before one that is refused are made.
 	Settings(ctx context.Context, in *SettingsRequest, opts ...grpc.CallOption) (*SettingsResponse, error)
+	// Nodes shows the node itself, and what it knows of the nodes with which it shares groups.
+	// Older versions do not have it.
+	Nodes(ctx context.Context, in *NodesRequest, opts ...grpc.CallOption) (*NodesResponse, error)
+	// Drain has the node hand over all that it leads, and lead nothing more until Undrain. It
+	// returns how far that has come, about once a second; the last response says that nothing is led, or
+	// what is left and why. The end of the call does not end the drain. Older versions do not have
+	// it.
+	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DrainResponse], error)
+	// Undrain has the node take its share of leading again. Older versions do not have it.
+	Undrain(ctx context.Context, in *UndrainRequest, opts ...grpc.CallOption) (*UndrainResponse, error)
+	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
+	Protect(ctx context.Context, in *ProtectRequest, opts ...grpc.CallOption) (*ProtectResponse, error)
+	// Balance returns what the node would hand over now to nodes that lead many fewer groups, and changes
+	// how often it does so, if every_nanos is set. Older versions do not have it.
+	Balance(ctx context.Context, in *BalanceRequest, opts ...grpc.CallOption) (*BalanceResponse, error)
+	// Table returns who leads each group that takes part at the node, as far as the node knows,
+	// and from then on the newest row of each group that has changed, until the caller leaves. It
+	// may skip changes, but never the latest of a group. Older versions do not have it.
+	Table(ctx context.Context, in *TableRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[TableResponse], error)
 }
 
 type operatorServiceClient struct {
@@ -321,11 +348,91 @@ func (c *operatorServiceClient) Settings(ctx context.Context, in *SettingsReques
 	return out, nil
 }
 
+func (c *operatorServiceClient) Nodes(ctx context.Context, in *NodesRequest, opts ...grpc.CallOption) (*NodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NodesResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Nodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DrainResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[2], OperatorService_Drain_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DrainRequest, DrainResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_DrainClient = grpc.ServerStreamingClient[DrainResponse]
+
+func (c *operatorServiceClient) Undrain(ctx context.Context, in *UndrainRequest, opts ...grpc.CallOption) (*UndrainResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndrainResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Undrain_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) Protect(ctx context.Context, in *ProtectRequest, opts ...grpc.CallOption) (*ProtectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ProtectResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Protect_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) Balance(ctx context.Context, in *BalanceRequest, opts ...grpc.CallOption) (*BalanceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BalanceResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Balance_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) Table(ctx context.Context, in *TableRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[TableResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperatorService_ServiceDesc.Streams[3], OperatorService_Table_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[TableRequest, TableResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_TableClient = grpc.ServerStreamingClient[TableResponse]
+
 // OperatorServiceServer is the server API for OperatorService service.
 // All implementations must embed UnimplementedOperatorServiceServer
 // for forward compatibility.
 //
-// OperatorService shows nodes to operators, and takes their commands.
+// OperatorService shows nodes to operators, and takes their commands. Each command may name the
+// incarnation of the process that it is meant for, as Nodes returns it; 0: any. Another process of
+// the node refuses it. Older versions do not look at that.
 type OperatorServiceServer interface {
 	// Members lists the members of a group, with their addresses.
 	Members(context.Context, *MembersRequest) (*MembersResponse, error)
@@ -348,6 +455,25 @@ type OperatorServiceServer interface {
 	// Settings changes how the node takes part in a group until it restarts, and returns
 	// its settings. Of several changes, those before one that is refused are made.
 	Settings(context.Context, *SettingsRequest) (*SettingsResponse, error)
+	// Nodes shows the node itself, and what it knows of the nodes with which it shares groups.
+	// Older versions do not have it.
+	Nodes(context.Context, *NodesRequest) (*NodesResponse, error)
+	// Drain has the node hand over all that it leads, and lead nothing more until Undrain. It
+	// returns how far that has come, about once a second; the last response says that nothing is led, or
+	// what is left and why. The end of the call does not end the drain. Older versions do not have
+	// it.
+	Drain(*DrainRequest, grpc.ServerStreamingServer[DrainResponse]) error
+	// Undrain has the node take its share of leading again. Older versions do not have it.
+	Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error)
+	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
+	Protect(context.Context, *ProtectRequest) (*ProtectResponse, error)
+	// Balance returns what the node would hand over now to nodes that lead many fewer groups, and changes
+	// how often it does so, if every_nanos is set. Older versions do not have it.
+	Balance(context.Context, *BalanceRequest) (*BalanceResponse, error)
+	// Table returns who leads each group that takes part at the node, as far as the node knows,
+	// and from then on the newest row of each group that has changed, until the caller leaves. It
+	// may skip changes, but never the latest of a group. Older versions do not have it.
+	Table(*TableRequest, grpc.ServerStreamingServer[TableResponse]) error
 	mustEmbedUnimplementedOperatorServiceServer()
 }
 
@@ -381,6 +507,24 @@ func (UnimplementedOperatorServiceServer) Resign(context.Context, *ResignRequest
 }
 func (UnimplementedOperatorServiceServer) Settings(context.Context, *SettingsRequest) (*SettingsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Settings not implemented")
+}
+func (UnimplementedOperatorServiceServer) Nodes(context.Context, *NodesRequest) (*NodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Nodes not implemented")
+}
+func (UnimplementedOperatorServiceServer) Drain(*DrainRequest, grpc.ServerStreamingServer[DrainResponse]) error {
+	return status.Error(codes.Unimplemented, "method Drain not implemented")
+}
+func (UnimplementedOperatorServiceServer) Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Undrain not implemented")
+}
+func (UnimplementedOperatorServiceServer) Protect(context.Context, *ProtectRequest) (*ProtectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Protect not implemented")
+}
+func (UnimplementedOperatorServiceServer) Balance(context.Context, *BalanceRequest) (*BalanceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Balance not implemented")
+}
+func (UnimplementedOperatorServiceServer) Table(*TableRequest, grpc.ServerStreamingServer[TableResponse]) error {
+	return status.Error(codes.Unimplemented, "method Table not implemented")
 }
 func (UnimplementedOperatorServiceServer) mustEmbedUnimplementedOperatorServiceServer() {}
 func (UnimplementedOperatorServiceServer) testEmbeddedByValue()                         {}
@@ -533,6 +677,100 @@ func _OperatorService_Settings_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_Nodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Nodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Nodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Nodes(ctx, req.(*NodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_Drain_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(DrainRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperatorServiceServer).Drain(m, &grpc.GenericServerStream[DrainRequest, DrainResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_DrainServer = grpc.ServerStreamingServer[DrainResponse]
+
+func _OperatorService_Undrain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndrainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Undrain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Undrain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Undrain(ctx, req.(*UndrainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_Protect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProtectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Protect(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Protect_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Protect(ctx, req.(*ProtectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_Balance_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BalanceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Balance(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Balance_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Balance(ctx, req.(*BalanceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_Table_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(TableRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperatorServiceServer).Table(m, &grpc.GenericServerStream[TableRequest, TableResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperatorService_TableServer = grpc.ServerStreamingServer[TableResponse]
+
 // OperatorService_ServiceDesc is the grpc.ServiceDesc for OperatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -564,6 +802,22 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Settings",
 			Handler:    _OperatorService_Settings_Handler,
 		},
+		{
+			MethodName: "Nodes",
+			Handler:    _OperatorService_Nodes_Handler,
+		},
+		{
+			MethodName: "Undrain",
+			Handler:    _OperatorService_Undrain_Handler,
+		},
+		{
+			MethodName: "Protect",
+			Handler:    _OperatorService_Protect_Handler,
+		},
+		{
+			MethodName: "Balance",
+			Handler:    _OperatorService_Balance_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -574,6 +828,16 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Watch",
 			Handler:       _OperatorService_Watch_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Drain",
+			Handler:       _OperatorService_Drain_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Table",
+			Handler:       _OperatorService_Table_Handler,
 			ServerStreams: true,
 		},
 	},

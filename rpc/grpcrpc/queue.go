@@ -111,15 +111,16 @@ func (q *queue) supersede() (dropped int) {
 // take returns what to send next, the beat before the messages, of which there are at most
 // maxBatch; and how many messages were superseded. It waits until there is something, and returns
 // nothing when the context ends. Messages have their turn with every beat, so that a peer that
-// reads slowly does not read beats only.
+// reads slowly does not read beats only. And heartbeats have half of a batch: otherwise very many votes
+// would have new leaders lose the offices that votes have given them.
 func (q *queue) take(ctx context.Context, batch []rpc.Message) (beat *rpc.Beat, _ []rpc.Message, dropped int) {
 	for {
 		q.mu.Lock()
 		if q.mixed {
 			dropped = q.supersede()
 		}
-		batch, q.urgent = move(batch, q.urgent)
-		batch, q.heartbeats = move(batch, q.heartbeats)
+		batch, q.urgent = move(batch, q.urgent, maxBatch-min(maxBatch/2, len(q.heartbeats)))
+		batch, q.heartbeats = move(batch, q.heartbeats, maxBatch)
 		beat, q.beat = q.beat, nil
 		q.mu.Unlock()
 		if beat != nil || len(batch) > 0 {
@@ -148,9 +149,9 @@ func (q *queue) forget() int {
 	return stale
 }
 
-// move moves messages from the front of one slice to the end of a batch, up to maxBatch.
-func move(to, from []rpc.Message) (_, rest []rpc.Message) {
-	n := min(maxBatch-len(to), len(from))
+// move moves messages from the front of one slice to the end of a batch, which has so many then at most.
+func move(to, from []rpc.Message, most int) (_, rest []rpc.Message) {
+	n := min(most-len(to), len(from))
 	to = append(to, from[:n]...)
 	if n == len(from) {
 		return to, from[:0]

@@ -82,6 +82,23 @@ func roundsOf(t *testing.T, q *queue) (rounds []uint32, superseded int) {
 	return rounds, superseded
 }
 
+// Very many votes would keep a new leader's heartbeats waiting until it has lost its office.
+func TestHeartbeatsHaveHalfOfABatch(t *testing.T) {
+	for heartbeats, votes := range map[int]int{0: maxBatch, 1: maxBatch - 1, maxBatch: maxBatch / 2, 2 * maxBatch: maxBatch / 2} {
+		q := newQueue()
+		q.put(make([]rpc.Message, 2*maxBatch))
+		for i := range heartbeats {
+			q.put([]rpc.Message{heartbeatOfGroup(uint32(i))})
+		}
+		_, batch, _ := q.take(context.Background(), nil)
+		assert.Len(t, batch, maxBatch)
+		for i := range batch {
+			assert.Equal(t, i >= votes, batch[i].Kind == rpc.Heartbeat, "%d of %d", i, heartbeats)
+		}
+		assert.Len(t, q.urgent, 2*maxBatch-votes)
+	}
+}
+
 // A peer that hung for a while receives the newest heartbeat of each group, and the newest answer.
 func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 	q := newQueue()

@@ -23,6 +23,7 @@ func encodeBeat(b *rpc.Beat) *electorpb.Packet {
 	w := &electorpb.Beat{
 		Incarnation: b.Incarnation, Of: b.Of, Number: b.Number, Answers: b.Answers, Epoch: b.Epoch,
 		Released: b.Released, Departed: b.Departed, SeenReleased: b.SeenReleased, SeenDeparted: b.SeenDeparted, Deaf: b.Deaf,
+		State: electorpb.NodeState(b.Standing.State), Changes: b.Standing.Changes, Leads: b.Leads,
 	}
 	for i := range b.Leavings {
 		of := &b.Leavings[i]
@@ -37,6 +38,7 @@ func decodeBeat(w *electorpb.Beat, from, to string) (*rpc.Beat, error) {
 		From: from, To: to, Session: rpc.Session{Incarnation: w.Incarnation, Of: w.Of},
 		Number: w.Number, Answers: w.Answers, Epoch: w.Epoch,
 		Released: w.Released, Departed: w.Departed, SeenReleased: w.SeenReleased, SeenDeparted: w.SeenDeparted, Deaf: w.Deaf,
+		Standing: rpc.Standing{State: decodeState(w.State), Changes: w.Changes}, Leads: w.Leads,
 	}
 	for _, of := range w.Leavings {
 		b.Leavings = append(b.Leavings, rpc.Leaving{Group: of.Group, Term: memberstate.Term(of.Term), Number: of.Number, Released: of.Released})
@@ -45,6 +47,14 @@ func decodeBeat(w *electorpb.Beat, from, to string) (*rpc.Beat, error) {
 		return nil, fmt.Errorf("no node sends such a beat: number %d of incarnation %d, with %d leavings", b.Number, b.Incarnation, len(b.Leavings))
 	}
 	return b, nil
+}
+
+// decodeState reads a node's state. One that this version does not know is that of a node which does not serve.
+func decodeState(w electorpb.NodeState) rpc.NodeState {
+	if s := rpc.NodeState(w & 255); s.Valid() && electorpb.NodeState(s) == w {
+		return s
+	}
+	return rpc.Starting
 }
 
 func encodeBond(b *rpc.Bond) *electorpb.Bond {

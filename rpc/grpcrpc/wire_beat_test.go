@@ -58,6 +58,7 @@ func TestABeatThatNoNodeSendsIsRefused(t *testing.T) {
 	b, err := decodeBeat(wireBeat(), "a", "b")
 	require.NoError(t, err)
 	assert.True(t, b.Deaf)
+	assert.Zero(t, b.Standing, "older versions say nothing of themselves, and serve")
 	assert.Equal(t, [2]string{"a", "b"}, [2]string{b.From, b.To}, "the Hellos have named both")
 }
 
@@ -90,4 +91,13 @@ func FuzzDecodeBeat(f *testing.F) {
 		assert.NoError(t, err)
 		assert.Equal(t, b, again)
 	})
+}
+
+// A later version may know more states. Whatever they are, its node does not serve as this version does.
+func TestANodeInAStateThatIsNotKnownDoesNotServe(t *testing.T) {
+	for w, want := range map[electorpb.NodeState]rpc.NodeState{
+		0: rpc.Serving, 1: rpc.Starting, 2: rpc.Draining, 3: rpc.Drained, 4: rpc.Starting, 256: rpc.Starting, -1: rpc.Starting,
+	} {
+		assert.Equal(t, want, decodeState(w), "%d", w)
+	}
 }

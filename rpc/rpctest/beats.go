@@ -79,7 +79,7 @@ func (s *stand) everyFieldOfABeatArrives() {
 	s.serve("b", e)
 	full := new(rpc.Beat)
 	fill(s.t, full)
-	full.From, full.To = "a", "b"
+	full.From, full.To, full.Standing.State = "a", "b", rpc.Drained
 	assert.Equal(s.t, full, s.beatUntil("b", e, full))
 }
 

@@ -10,6 +10,10 @@
 // A message is named by the step that sent it; "hears 4/2" delivers the second message of the
 // fourth step. "hears 4 in-vain" is a step of a leader that waits for the end of the ledger, and
 // LedgerEnd does not return in time.
+//
+// A scenario of the simulator names members and what is expected in the same words, but says at which times something
+// strikes, and from these times everything else follows. The explorer has no times: here every step is listed, and
+// every message that arrives, of all that were ever sent. So scripts have a grammar of their own.
 
 package explore
 

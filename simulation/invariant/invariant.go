@@ -25,6 +25,10 @@
 //	AbleLeads        liveness.go                  hashicorp/raft#503: a leader that cannot work is replaced by one that can
 //	LeadsAllTheSame  liveness.go                  hashicorp/raft#503: if none can work, one leads on, and is not replaced for that
 //	BeatSound        internal/check/node_beat.go  a beat between nodes is a heartbeat only where its sender led
+//	NotToTheLeaving  internal/check/standing.go   cockroach#55624, redpanda#23973: nobody hands over to a node that drains, while another voter serves
+//	DrainEnds        liveness_drain.go            a node that drains hands over all that others can take, and keeps the rest
+//	HoldsStill       internal/check/standing.go   SOFARegistry's protection mode: a node that is protected hands over nothing of its own accord
+//	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
@@ -57,6 +61,10 @@ const (
 	LeadsAllTheSame
 	NoFlapping
 	BeatSound
+	NotToTheLeaving
+	DrainEnds
+	HoldsStill
+	GetsEven
 
 	// Count is how many there are.
 	Count
@@ -66,7 +74,7 @@ var names = [Count]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
-	"leads all the same", "does not flap", "a beat is a heartbeat",
+	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "holds still", "gets even",
 }
 
 // String names the invariant.

@@ -23,7 +23,7 @@ var dledgerFaults = []dledgerFault{
 	{3, "the file of a vote is replaced without care", []string{"new-file-not-synced", "rename-not-synced"}, ""},
 	{4, "a member leads a term twice", []string{"restart-in-the-same-term", "term-regained-with-its-quorum"}, ""},
 	{5, "any term is believed", []string{"impossible-term-believed"}, ""},
-	{6, "the engine's ledger may move back", []string{"shipped-ledger-moves-back"}, ""},
+	{6, "the engine's ledger may move back", []string{"ledger-moves-back"}, ""},
 	{7, "a leader that has lost its quorum goes on for a while", []string{"leader-never-steps-down", "lapsed-lease-goes-on", "voters-not-sticky"}, ""},
 	{8, "the ledger is compared before the term", []string{"ledger-checked-before-the-term"}, ""},
 	{9, "a member with a larger term is not taken in", []string{"accused-leader-does-nothing"}, ""},

@@ -55,9 +55,9 @@ type sighting struct {
 const glance = 2 * time.Second
 
 // forHandwritten are the means for handwritten mutants: simulator or explorer, or both in turn if by is empty;
-// and the tests for code that neither of them runs.
+// and scenarios and tests for code that neither of them runs, or that hardly any run meets.
 func forHandwritten(by string, limit time.Duration) ([]means, error) {
-	all := []means{simulator(0, limit), explorer, ownTests(isShell)}
+	all := []means{simulator(0, limit), explorer, scenarios, ownTests(func(m *mutant) bool { return isShell(m) || isRare(m) })}
 	if by == "" {
 		return all, nil
 	}
@@ -83,14 +83,14 @@ const mostSeeds = "60000"
 
 // simulator looks at seeds from the first on.
 func simulator(first uint64, limit time.Duration) means {
-	return means{"simulator", isNoShell, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	return means{"simulator", func(m *mutant) bool { return isNoShell(m) && !isRare(m) }, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 		return h.run(ctx, limit, "-world", m.world(), "-faults", m.faults(), "-first", strconv.FormatUint(first, 10), "-seeds", mostSeeds)
 	}}
 }
 
 // explorer looks within small bounds. A mutant may have many more states than the code, so the time is limited and
 // the rest is left to other means. It does not run leases.
-var explorer = means{"explorer", isVoting, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
+var explorer = means{"explorer", func(m *mutant) bool { return isVoting(m) && !isRare(m) }, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
 	return h.run(ctx, 20*time.Second, "-explore")
 }}
 

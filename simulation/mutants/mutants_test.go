@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,4 +31,11 @@ func newTestHunter(t *testing.T) *hunter {
 	require.NoError(t, err)
 	t.Cleanup(h.close)
 	return h
+}
+
+// A name that is misspelt would let the mutant be hunted in vain.
+func TestRareMutantsAreListed(t *testing.T) {
+	for _, name := range rare {
+		assert.True(t, slices.ContainsFunc(handwritten, func(m mutant) bool { return m.Name == name }), name)
+	}
 }

@@ -29,6 +29,8 @@ type pair struct {
 var needInvariant = []pair{
 	{"answers-of-older-rounds-count", "won by a quorum", 0},
 	{"heard-of-an-older-term", "follows a winner", 0},
+	{"asks-a-node-again-that-drains-by-now", "not to the leaving", 0},
+	{"drain-does-not-hand-over-new-offices", "drain ends", 8192},
 	{"observer-refuses-candidates", "observers have no voice", 0},
 	{"append-of-an-older-term-takes-back", "terms rise", 0},
 	{"promise-grows-on-restart", "saved before said", 0},
@@ -45,6 +47,8 @@ var needInvariant = []pair{
 	{"leader-that-cannot-work-leads-on", "able leads", 0},
 	{"gives-way-to-members-that-are-not-able", "leads all the same", 0},
 	{"hold-does-not-grow", "does not flap", 0},
+	{"protected-node-drains", "holds still", 0},
+	{"balance-gives-nothing", "gets even", 0},
 	{"beats-older-than-the-bond", "a beat is a heartbeat", 0},
 }
 
@@ -148,6 +152,9 @@ var aloneFault = []lone{
 	{"waits-for-its-ledger-in-office", "ledger-end-hangs", "transfer", 0},
 	{"hanging-judge-not-noticed", "stalled-hangs", "", 0},
 	{"takes-over-although-it-is-not-able", "not-electable", "transfer", 0},
+	{"hands-over-to-a-node-that-drains", "drain", "resign", 0},
+	{"protected-node-drains", "protect", "drain", 0},
+	{"balance-gives-to-a-node-that-drains", "balance", "drain", 8192},
 	{"hanging-disk-taken-for-done", "disk-hangs", "crash", 0},
 	{"early-return-is-no-resignation", "lead-returns", "", 0},
 	{"promised-by-those-with-leases-alone", "switch-leases", "isolation", 4096},

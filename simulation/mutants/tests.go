@@ -29,6 +29,11 @@ func ownTests(sees func(*mutant) bool) means {
 	}}
 }
 
+// scenarios are those in the simulator's testdata.
+var scenarios = means{"scenarios", isRare, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
+	return h.testAll(ctx, []suite{{".", "./simulation"}}, "-run", "^TestScenariosGoAsExpected$")
+}}
+
 // otherTests are those of the packages that use the mutant's. With -short, tests that run at random for as long as
 // they may are left out.
 var otherTests = means{"tests of others", isAny, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {

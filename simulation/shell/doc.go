@@ -26,7 +26,8 @@
 //
 // First faults strike, see [Fault]. A process that dies is cut off from network, disk and judge
 // at one moment, and ends unobserved. Then everything heals, every group must have
-// a leader that serves, and at last everything is stopped.
+// a leader that serves. A node is taken out of service and back, then all are drained, and there must be leaders all the same. At
+// last everything is stopped.
 //
 // # Invariants
 //
@@ -57,6 +58,11 @@
 //	JudgedOnce         the function that judges the engines of all groups is not called while it runs
 //	Prompt             heartbeats, and beats between nodes, are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up
 //	Watched            Watch, Host.Watch, handlers and metrics receive what Status shows, in order, up to the last change
+//	Drains             Drain succeeds only if the node has led nothing for a heartbeat; without faults it hands over all that others can lead, again and again
+//	NotToLeaving       a leader asks nobody to take over whose node has told it that it does not serve, while another voter serves and answers
+//	Progresses         Progress adds up, counts the groups that the node shows to lead, and has the state of the last order
+//	NodesKnown         Nodes shows the nodes that share groups, and without faults what they say of themselves
+//	Ignored            what was forged is counted as ignored
 //	Found              after the last fault every group soon has a leader that serves, holds its lease, commits, and hands over when ordered
 //	NothingLeft        no goroutine is left, none waits for ever, and virtual time goes on
 //

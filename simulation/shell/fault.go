@@ -24,8 +24,11 @@ const (
 	Echo
 	// Hint: a node receives a hint that another process is gone, which may be false.
 	Hint
-	// Flood: a node receives a large number of messages at once, of a group that it does not have.
+	// Flood: a node receives a large number of messages at once, of a group that it does not have, or of beats and hints
+	// of nodes that do not exist.
 	Flood
+	// Forged: a node receives messages and beats that no correct node sends to it. They must change nothing.
+	Forged
 	// Stall: the goroutine that works for all groups of a node stands still for a while.
 	Stall
 	// SlowDisk: each sync of a node's disk takes up to several detection times.
@@ -56,6 +59,18 @@ const (
 	TransferOrder
 	ResignOrder
 	StandOrder
+	// DrainOrder: a node is ordered to hand over all that it leads. The call's context may end before that.
+	DrainOrder
+	// ServeOrder: a node is ordered to serve, whether it drains or not.
+	ServeOrder
+	// ProtectOrder: a node is protected, or is so no more.
+	ProtectOrder
+	// BalanceOrder: a node balances from now on, or no more.
+	BalanceOrder
+	// Hold: a process begins without serving, and its engine has it serve later.
+	Hold
+	// Question: a node is asked what it knows of the others, and which groups it cannot hand over.
+	Question
 	// LeadReturns: an engine's Lead returns by itself, or ends its goroutine.
 	LeadReturns
 	// PauseFails: an engine's Pause fails, ends its goroutine, or does not return until
@@ -128,6 +143,7 @@ var faultTable = [faults]struct {
 	Echo:            {"echo", ofVotes},
 	Hint:            {"hint", ofVotes},
 	Flood:           {"flood", ofVotes},
+	Forged:          {"forged", ofVotes},
 	Stall:           {"stall", ofVotes},
 	SlowDisk:        {"slow disk", ofVotes},
 	HangingDisk:     {"hanging disk", ofVotes},
@@ -144,6 +160,12 @@ var faultTable = [faults]struct {
 	TransferOrder:   {"transfer", ofVotes},
 	ResignOrder:     {"resign", ofVotes | ofLeases},
 	StandOrder:      {"stand", ofVotes},
+	DrainOrder:      {"drain", ofVotes},
+	ServeOrder:      {"serve", ofVotes},
+	ProtectOrder:    {"protect", ofVotes},
+	BalanceOrder:    {"balance", ofVotes},
+	Hold:            {"hold", ofVotes},
+	Question:        {"question", ofVotes},
 	LeadReturns:     {"lead returns", ofVotes | ofLeases},
 	PauseFails:      {"pause fails", ofVotes},
 	SlowLedger:      {"slow ledger", ofVotes},
@@ -212,6 +234,10 @@ const (
 	VoteRead
 	// Rested: a leader left its heartbeats to its node.
 	Rested
+	// Drained: a node was drained, and led nothing.
+	Drained
+	// Stuck: a node was drained, and still led something.
+	Stuck
 
 	// From here on, the conditions are for worlds of leases only.
 
@@ -243,6 +269,8 @@ var conditionTable = [conditions]struct {
 	Failed:          {"failed", ofVotes},
 	VoteRead:        {"vote read", ofVotes},
 	Rested:          {"rested", ofVotes},
+	Drained:         {"drained", ofVotes},
+	Stuck:           {"stuck", ofVotes},
 	LeaseTaken:      {"taken away", ofLeases},
 	ClaimUnanswered: {"claim unanswered", ofLeases},
 	NotReleased:     {"not released", ofLeases},

@@ -36,6 +36,11 @@ const (
 	JudgedOnce
 	Prompt
 	Watched
+	Drains
+	NotToLeaving
+	Progresses
+	NodesKnown
+	Ignored
 	Found
 	NothingLeft
 	ReleasedAfter
@@ -46,7 +51,8 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
 	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
-	"resigned rests", "named heir", "orders are told", "mistakes are told", "calls end", "stop waits", "judged once", "prompt", "watched", "leader found", "nothing left", "released after lead",
+	"resigned rests", "named heir", "orders are told", "mistakes are told", "calls end", "stop waits", "judged once", "prompt", "watched", "drained leads nothing", "not to the leaving", "progress adds up", "nodes are known",
+	"forged is ignored", "leader found", "nothing left", "released after lead",
 }
 
 // String names the invariant.

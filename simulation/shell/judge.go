@@ -104,6 +104,13 @@ type record struct {
 	failing   bool             // a save has failed
 	abrupt    bool             // it led until it stopped
 	leaving   bool             // it is being stopped
+	ableAt    time.Time        // since when it has been able to lead, if it is
+	tookAt    time.Time        // when it began to lead last, ...
+	lostAt    time.Time        // ... and when it stopped leading last
+
+	newestRound uint32                      // of its heartbeats
+	answers     map[string]roundAnswer      // by voter
+	namedIn     map[string]memberstate.Term // by heir, the last term in which an order has named it
 }
 
 // tenancy is a call of Lead.
@@ -208,6 +215,7 @@ func (j *judge) joined(m *member, err error) {
 	defer j.mu.Unlock()
 	j.holds(StopWaits, err == nil || m.process.dead, m.name, "it cannot join: %v", err)
 	m.calling, m.waiting, m.orders = map[string]int{}, map[*call]struct{}{}, map[string]int{}
+	m.answers, m.namedIn = map[string]roundAnswer{}, map[string]memberstate.Term{}
 }
 
 // enters notes that the member is about to take part.

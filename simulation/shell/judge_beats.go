@@ -16,11 +16,12 @@ import (
 // beating holds the judge's knowledge of what a process says in beats. The judge's mu guards it.
 type beating struct {
 	incarnation uint64
-	sent        map[uint64]*nodeBeat // by number, the newest ones
-	number      uint64               // of the newest
-	answered    map[string]answered  // by node, the newest of its beats that this process has answered
-	heard       map[string]rpc.Beat  // by node, the newest beat of its newest process
-	owes        map[string]time.Time // by node, since when this process owes it an answer
+	sent        map[uint64]*nodeBeat    // by number, the newest ones
+	number      uint64                  // of the newest
+	answered    map[string]answered     // by node, the newest of its beats that this process has answered
+	heard       map[string]rpc.Beat     // by node, the newest beat of its newest process
+	owes        map[string]time.Time    // by node, since when this process owes it an answer
+	told        map[string]toldStanding // by node, what it has said of its standing last
 }
 
 // answered is a beat that was answered: of which process, and its number.
@@ -100,6 +101,7 @@ func (j *judge) heardBeat(p *process, b *rpc.Beat) bool {
 	if p.dead {
 		return false
 	}
+	j.standingHeard(p, b)
 	t := &p.beating
 	if b.Of>>16 == uint64(p.node.counted) {
 		j.owed(p, b)

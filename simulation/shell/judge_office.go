@@ -147,12 +147,13 @@ func (j *judge) leases(list []*member) {
 // look checks all members of all groups. It repeats a check that seems to fail when all goroutines
 // have done their work of the moment.
 func (j *judge) look(w *world) {
-	suspects := j.suspects(w, nil)
-	if len(suspects) == 0 {
+	suspects, doubts := j.suspects(w, nil), j.suspectNodes(w, nil)
+	if len(suspects)+len(doubts) == 0 {
 		return
 	}
 	settle()
 	j.suspects(w, suspects)
+	j.suspectNodes(w, doubts)
 }
 
 // suspicion is an invariant that a member seems to violate.
@@ -187,6 +188,26 @@ func (j *judge) suspects(w *world, before []suspicion) (list []suspicion) {
 		}
 	}
 	return list
+}
+
+// suspectNodes does for whole processes what suspects does for members.
+func (j *judge) suspectNodes(w *world, before map[*process][]doubt) map[*process][]doubt {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	found := map[*process][]doubt{}
+	for _, n := range w.nodes {
+		p := n.process.Load()
+		if p == nil || p.dead {
+			continue
+		}
+		for _, d := range j.disservice(p) {
+			found[p] = append(found[p], d)
+			if slices.Contains(before[p], d) {
+				j.holds(d.invariant, false, n.name, "%s", d.what)
+			}
+		}
+	}
+	return found
 }
 
 type doubt struct {

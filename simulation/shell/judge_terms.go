@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -23,7 +24,7 @@ func (j *judge) shown(p *process, s elector.Status) {
 		return
 	}
 	before := m.shown
-	j.note("%s: %v of term %d, leader %q, vote %q%s", m.name, s.Role, s.Term, s.Leader, s.Vote, ending(&s))
+	j.note("%s: %v of term %d, leader %q, vote %q%s", m.name, s.Role, s.Term, s.Leader, s.Vote, story(&before, &s))
 	j.grows(m, h.seats[p.node.index], &s)
 	if s.Leader != "" {
 		j.namesLeader(h, m.name, s.Term, s.Leader, 0)
@@ -34,6 +35,12 @@ func (j *judge) shown(p *process, s elector.Status) {
 		j.holds(Rests, !time.Now().Before(m.rest), m.name, "it leads term %d while it should rest after it has resigned", s.Term)
 	}
 	m.shown, m.shownAt = s, time.Now()
+	if s.Role == memberstate.Leader && (before.Role != memberstate.Leader || s.Term != before.Term) {
+		m.tookAt = m.shownAt
+	}
+	if before.Inability != protocol.Able || before.Revision == 0 {
+		m.ableAt = m.shownAt
+	}
 	if before.Role == memberstate.Leader && (s.Role != memberstate.Leader || s.Term != before.Term) {
 		j.loses(m, &before, &s)
 	}
@@ -45,11 +52,18 @@ func (j *judge) shown(p *process, s elector.Status) {
 	}
 }
 
-func ending(s *elector.Status) string {
-	if s.Stopped {
-		return ", stopped"
+// story is what a status says beside its role: what has changed of the reasons that it gives.
+func story(before, s *elector.Status) (text string) {
+	if s.Departure != before.Departure {
+		text += fmt.Sprintf(", last leader gone: %v", s.Departure)
 	}
-	return ""
+	if s.Inability != before.Inability {
+		text += fmt.Sprintf(", ability: %v", s.Inability)
+	}
+	if s.Stopped {
+		text += ", stopped"
+	}
+	return text
 }
 
 // grows compares a status with all that the node has shown before, and with its saved record.
@@ -110,7 +124,7 @@ func (j *judge) loses(m *member, before, s *elector.Status) {
 	}
 	term, _, held := m.el.Lease()
 	j.holds(LeaseOver, !held || term != before.Term, m.name, "it shows a lease of term %d after it has stopped leading that term", before.Term)
-	m.lapsed = max(m.lapsed, before.Term)
+	m.lapsed, m.lostAt = max(m.lapsed, before.Term), m.shownAt
 	// A member that was told to stand and has not handled the order yet will stand, so it has no rest.
 	if s.Departure == protocol.DepartedResigned && !s.Stopped && s.Term == before.Term && m.told.IsZero() {
 		m.rest = time.Now().Add(2 * m.detection())

@@ -31,6 +31,8 @@ func court(t *testing.T) (j *judge, processes []*process) {
 	for i := range p.rates {
 		n := &node{world: w, index: i, name: nodeName(i), rate: 1}
 		pr := &process{node: n, number: 1, died: make(chan struct{}), members: map[string]*member{}}
+		n.process.Store(pr)
+		w.nodes = append(w.nodes, n)
 		host, err := elector.NewHost(elector.HostConfig{Self: n.name, Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(0).Join(n.name), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		m := &member{process: pr, group: g, id: j.nextID(), name: n.name + " g0", timing: g.timing, ledger: new(ledger)}

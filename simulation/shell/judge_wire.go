@@ -105,6 +105,7 @@ func (j *judge) says(h *history, m *member, q *rpc.Message) {
 	case rpc.TakeLeadership:
 		j.namesLeader(h, m.name, q.Term, q.From, m.id)
 		j.names(m, q)
+		j.offers(m, q)
 		if q.Mark == rpc.Plain {
 			h.handed[q.Term] = true
 			m.lapsed = max(m.lapsed, q.Term)
@@ -134,12 +135,12 @@ func (h *history) firstOther(name string) string {
 	return ""
 }
 
-// names checks the heir of a handover. An order must have named it, unless an order, a stop or
+// names checks the heir of a handover. An order must have named it, unless an order, a stop, a drain of the node, its balance or
 // the return of Lead allows any voter, the leader is not able, or the heir is preferred. A leader that something holds up may
 // let any voter take over, whatever the end of its ledger is, because it cannot work.
 func (j *judge) names(m *member, q *rpc.Message) {
 	wanted := m.leaving || m.orders[""] > 0 || m.orders[q.Leader] > 0 || m.early == q.Term
-	wanted = wanted || m.falters()
+	wanted = wanted || m.falters() || m.process.handsOver(m) || m.process.balances(m)
 	heldUp := m.process.busy.freeFor(time.Time{}) < 4*m.detection()
 	wanted = wanted || heldUp && q.Ledger == (memberstate.Position{})
 	for _, id := range m.group.preferred {
@@ -165,7 +166,7 @@ func (j *judge) beats(h *history, m *member, q *rpc.Message) {
 		j.holds(Prompt, !m.process.busy.noneSince(m.beatAt) || now.Sub(m.beatAt) <= m.timing.Heartbeat, m.name,
 			"its heartbeat of term %d is sent %v after the last one although nothing has held it up", q.Term, now.Sub(m.beatAt))
 	}
-	m.beat, m.beatAt, m.ownBeatAt = q.Term, now, now
+	m.beat, m.beatAt, m.ownBeatAt, m.newestRound = q.Term, now, now, q.Round
 }
 
 // heard judges the messages that a host is about to receive, and says whether it is alive.
@@ -182,6 +183,9 @@ func (j *judge) heard(p *process, batch []rpc.Message) bool {
 		s := h.seats[p.node.index]
 		if s == nil || m == nil || m.over {
 			continue
+		}
+		if q.Kind == rpc.HeartbeatResponse && q.Result == rpc.Success && q.Round == m.newestRound {
+			m.answers[q.From] = roundAnswer{q.Asked, q.Round, now}
 		}
 		switch {
 		case q.Kind == rpc.Heartbeat:

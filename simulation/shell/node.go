@@ -4,6 +4,7 @@ package shell
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -32,16 +33,19 @@ type node struct {
 // process is one incarnation of a node: a host with a store and a transport, and a member
 // of each of the node's groups.
 type process struct {
-	node   *node
-	number int
-	died   chan struct{}
-	broken chan struct{} // holds a value when a group has ended with an error
-	busy   trouble
-	still  atomic.Int64 // how long its loop stands still when it next sends
-	lags   atomic.Bool  // who reads Host.Watch is slow
-	tap    *tap
-	store  *memberstate.FileStore
-	host   *elector.Host
+	node       *node
+	number     int
+	died       chan struct{}
+	operated   chan struct{} // closed when no operator gives orders any more that are drawn
+	broken     chan struct{} // holds a value when a group has ended with an error
+	busy       trouble
+	still      atomic.Int64 // how long its loop stands still when it next sends
+	lags       atomic.Bool  // who reads Host.Watch is slow
+	lagsBehind atomic.Bool  // who reads Host.WatchProgress is slow
+	stands     trouble      // causes for which its loop stands still
+	tap        *tap
+	store      *memberstate.FileStore
+	host       *elector.Host
 
 	promises []*elector.Promise // by group: a ledger's promise binds as long as the process runs
 
@@ -51,6 +55,7 @@ type process struct {
 	members map[string]*member
 	judging bool // the function that judges all engines runs
 	beating beating
+	service service
 }
 
 func (p *process) world() *world { return p.node.world }
@@ -69,6 +74,8 @@ func (p *process) standStill() {
 	if d := time.Duration(p.still.Swap(0)); d > 0 && !p.isDead() {
 		p.busy.begin()
 		defer p.busy.end()
+		p.stands.begin()
+		defer p.stands.end()
 		select {
 		case <-time.After(d):
 		case <-p.world().calm:
@@ -103,9 +110,9 @@ func (n *node) live() {
 // boot starts a process: it opens the store, or makes one if there is none.
 func (n *node) boot(number int) (*process, error) {
 	p := &process{
-		node: n, number: number, died: make(chan struct{}), broken: make(chan struct{}, 1), members: map[string]*member{},
+		node: n, number: number, died: make(chan struct{}), operated: make(chan struct{}), broken: make(chan struct{}, 1), members: map[string]*member{},
 		promises: make([]*elector.Promise, len(n.ledgers)),
-		beating:  beating{sent: map[uint64]*nodeBeat{}, answered: map[string]answered{}, heard: map[string]rpc.Beat{}, owes: map[string]time.Time{}},
+		beating:  beating{sent: map[uint64]*nodeBeat{}, answered: map[string]answered{}, heard: map[string]rpc.Beat{}, owes: map[string]time.Time{}, told: map[string]toldStanding{}},
 	}
 	for i := range p.promises {
 		p.promises[i] = new(elector.Promise)
@@ -126,9 +133,10 @@ func (n *node) boot(number int) (*process, error) {
 		n.disk.died(false)
 		return nil, err
 	}
+	p.service.begins(n.random.IntN(4) == 0)
 	n.world.judge.booted(p, made)
 	config := elector.HostConfig{
-		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler), NoNodeBeats: !n.world.plan.beats,
+		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler), NoNodeBeats: !n.world.plan.beats, Hold: p.service.held,
 		Metrics: &elector.Metrics{Changed: func(s elector.Status) { n.world.judge.shown(p, s) }},
 	}
 	if n.world.plan.judged {
@@ -143,6 +151,11 @@ func (n *node) boot(number int) (*process, error) {
 func (p *process) run() (powerCut bool) {
 	w, r := p.world(), p.node.random
 	w.work.Go(p.watch)
+	w.work.Go(p.watchProgress)
+	w.work.Go(p.operate)
+	if p.service.held {
+		w.judge.struckAt(Hold, p.node.name)
+	}
 	p.joinAll(r.IntN(2) == 0)
 	for {
 		next := time.NewTimer(w.plan.longest + upTo(r, 20*w.plan.longest))
@@ -169,17 +182,24 @@ func (p *process) run() (powerCut bool) {
 
 // watch reads Host.Watch while the process runs, now and then slowly.
 func (p *process) watch() {
+	readSlowly(p, p.host.Watch, &p.lags, p.world().judge.watchedByHost)
+}
+
+// readSlowly reads what a host yields while the process runs. Lags says whether the reader stands still, as it does now and
+// then.
+func readSlowly[T any](p *process, yields func(context.Context) iter.Seq[T], lags *atomic.Bool, seen func(*process, *T)) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.world().work.Go(func() {
+	w := p.world()
+	w.work.Go(func() {
 		<-p.died
 		cancel()
 	})
-	for s := range p.host.Watch(ctx) {
-		p.world().judge.watchedByHost(p, &s)
-		if w := p.world(); !w.isCalm() && w.drawn64()%8 == 0 {
-			p.lags.Store(true)
+	for s := range yields(ctx) {
+		seen(p, &s)
+		if !w.isCalm() && w.drawn64()%8 == 0 {
+			lags.Store(true)
 			time.Sleep(w.drawn(w.plan.longest))
-			p.lags.Store(false)
+			lags.Store(false)
 		}
 	}
 }
@@ -232,6 +252,7 @@ func (p *process) rejoin(f Fault) {
 	ctx, cancel := m.patience(f == RejoinNow)
 	defer cancel()
 	m.stop(ctx)
+	p.joinsOtherwise(g)
 	p.join(g)
 }
 
@@ -269,7 +290,9 @@ func (p *process) empty(now bool) {
 	for _, m := range all {
 		p.world().judge.leaves(m)
 	}
+	closed := p.world().judge.closes(p)
 	_ = p.host.Close(ctx) // run checks each group's error
+	closed()
 	p.world().judge.emptied(p, !now, all)
 	// If all groups of a host have ended by themselves, Close has nothing to close and returns at
 	// once. Stop waits for the host's own end in that case, too.
@@ -283,6 +306,7 @@ func (p *process) empty(now bool) {
 		over.Go(func() { <-m.gone })
 	}
 	over.Wait()
+	p.world().judge.noneWaits(p)
 }
 
 // end cuts the process off, unless it has died.

@@ -4,6 +4,7 @@
 package shell
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -93,7 +94,58 @@ func (t *tap) flood() {
 			junk[i] = rpc.Message{Group: "none", From: "nobody", To: t.process.node.name}
 		}
 		h.Receive(junk)
+		t.crowd(h)
 	}
+}
+
+// crowd hands the host beats and hints of more nodes than it expects to hear of at once. It drops beats that come
+// later at this moment, for which nobody can blame the process.
+func (t *tap) crowd(h rpc.Handler) {
+	t.process.busy.begin()
+	defer t.process.busy.end()
+	beats, _ := h.(rpc.BeatHandler)
+	for i := range 1100 {
+		name := fmt.Sprintf("nobody %d", i)
+		beats.ReceiveBeat(&rpc.Beat{From: name, To: t.process.node.name, Session: rpc.Session{Incarnation: 1}})
+		h.PeerLost(name)
+	}
+}
+
+// forge hands the host messages and beats in another node's name that no correct node sends. Only the first batch of
+// messages is for a group that it may have.
+func (t *tap) forge(from string, g *groupPlan) {
+	t.mu.Lock()
+	h := t.handler
+	t.mu.Unlock()
+	beats, _ := h.(rpc.BeatHandler)
+	if h == nil || beats == nil {
+		return
+	}
+	me, dropped := t.process.node.name, t.process.world().judge.forges(t.process)
+	session := rpc.Session{Incarnation: 1 << 60}
+	forgedBeats := []rpc.Beat{
+		{From: from, To: "nobody", Session: session, Number: 1 << 60},
+		{From: from, To: me, Session: rpc.Session{Of: session.Incarnation}, Number: 1 << 60},
+		{From: from, To: me, Session: session, Number: 1 << 60, Standing: rpc.Standing{State: 200}},
+		{From: from, To: me, Session: session, Number: 1 << 60, Leavings: []rpc.Leaving{{Group: g.name}}},
+		{From: "nobody", To: me, Session: session, Number: 1 << 60},
+	}
+	for i := range forgedBeats {
+		beats.ReceiveBeat(&forgedBeats[i])
+		settle() // a later beat of the same node would take its place
+	}
+	members, err := memberstate.NewMembers(g.members)
+	if err != nil {
+		panic(err) // the plan is wrong
+	}
+	electorate := members.Digest()
+	message := func(to string, kind rpc.Kind, digest uint64) rpc.Message {
+		return rpc.Message{Group: g.name, From: from, To: to, Leader: from, Voters: digest, Body: rpc.Body{Kind: kind, Term: 1}}
+	}
+	forgedMessages := []rpc.Message{message("nobody", rpc.Heartbeat, electorate), message(me, 200, electorate), message(me, rpc.Heartbeat, electorate+1)}
+	h.Receive(forgedMessages)
+	settle()
+	dropped(len(forgedBeats) + len(forgedMessages))
 }
 
 // Send sends, after a while if the process stands still.

@@ -11,7 +11,7 @@ import (
 // strike makes one fault strike, which ends by itself.
 func (w *world) strike() {
 	n := w.nodes[w.drawn64()%uint64(len(w.nodes))]
-	f := []Fault{Weather, Weather, Partition, OneWay, Isolate, Hint, Hint, Flood, Stall, SlowDisk, HangingDisk, FullDisk, BrokenDisk}[w.drawn64()%13]
+	f := []Fault{Weather, Weather, Partition, OneWay, Isolate, Hint, Hint, Flood, Forged, Stall, SlowDisk, HangingDisk, FullDisk, BrokenDisk}[w.drawn64()%14]
 	lasts := w.drawn(4 * w.plan.longest)
 	switch f {
 	case Weather:
@@ -23,6 +23,11 @@ func (w *world) strike() {
 	case Flood:
 		if p := n.process.Load(); p != nil {
 			p.tap.flood()
+		}
+	case Forged:
+		if p := n.process.Load(); p != nil {
+			other := w.nodes[w.drawn64()%uint64(len(w.nodes))]
+			w.work.Go(func() { p.tap.forge(other.name, w.plan.groups[w.drawn64()%uint64(len(w.plan.groups))]) })
 		}
 	case Stall:
 		p := n.process.Load()

@@ -57,6 +57,7 @@ func run(o Options, moves *atomic.Uint64) *Result {
 	w.heal()
 	w.converge()
 	w.handOver()
+	w.maintain()
 	close(w.over)
 	w.judge.ends(w.end(100*p.longest + time.Minute))
 	j := w.judge

@@ -175,6 +175,7 @@ func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledg
 
 // Groups returns the only group.
 func (m *member) AskStalled(time.Duration) bool { return false }
+func (m *member) Progress(protocol.Progress)    {}
 func (m *member) Groups() []*protocol.Group     { return []*protocol.Group{&m.group} }
 
 // Show reports the leader that this member knows.
@@ -220,6 +221,7 @@ func (m *member) Before(*protocol.Group, *protocol.Input)                       
 func (m *member) After(*protocol.Group, *protocol.Step)                         {}
 func (m *member) Lead(memberstate.Term)                                         {}
 func (m *member) Hold(time.Duration)                                            {}
+func (m *member) Share(uint32)                                                  {}
 func (m *member) Resume()                                                       {}
 func (m *member) Vouched() bool                                                 { return false }
 func (m *member) AskHealth() bool                                               { return false }
@@ -228,6 +230,8 @@ func (m *member) Drop(elector.Drop, int)                                        
 func (m *member) Judge(*protocol.Group, rpc.Mark, elector.Judgement)            {}
 func (m *member) Voting(*protocol.Group, *protocol.Message)                     {}
 func (m *member) QuorumHeard(*protocol.Group, time.Duration)                    {}
+func (m *member) Rests(*protocol.Group, uint32)                                 {}
+func (m *member) CohortHeard(uint32, time.Duration)                             {}
 func (m *member) NotTransferred(*protocol.Group, *elector.TransferError, bool)  {}
 func (m *member) Failed(*protocol.Group, error)                                 {}
 func (m *member) LeadFailed(*protocol.Group, memberstate.Term, error)           {}

@@ -15,7 +15,7 @@ import (
 // counts would be noticed here.
 func TestNodesWithOneDigestBehaveAlike(t *testing.T) {
 	effort.Alone(t)
-	x := newSearch(Options{Bounds: Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 4, Ends: 1, Inabilities: 1, Waits: 1, FollowerRestarts: 1}, MaxStates: effort.Of[uint64](20_000, 3_000)})
+	x := newSearch(Options{Bounds: Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 4, Ends: 1, Inabilities: 1, Waits: 1, Changes: 1, FollowerRestarts: 1}, MaxStates: effort.Of[uint64](20_000, 3_000)})
 	x.run(t.Context())
 	random := rand.New(rand.NewPCG(1, 2))
 	met := 0

@@ -28,6 +28,10 @@ type Bounds struct {
 	// it ends, and may join again; its member is not to lead, for a while, which a leader would hand over for, so it is a
 	// follower's; a step of it waits for the ledger; or its node saves nothing for a while.
 	Ends, Inabilities, Waits, SlowDisks int
+	// Changes is how often an operator changes who should lead, at the first leader. Its bonds end then, and its office does not.
+	Changes int
+	// Leavings is how many ends of bonds a beat tells of, up to 4; 0: as many as fit in a packet, which are more than there are.
+	Leavings int
 	// LeaderRestarts and FollowerRestarts are how often the processes of the first leader and of one follower
 	// restart.
 	LeaderRestarts, FollowerRestarts int
@@ -42,6 +46,7 @@ const (
 	mostMoments = 6
 	mostCalm    = 6
 	mostTrouble = 3
+	mostTold    = 4
 )
 
 // Check says what is wrong with the bounds.
@@ -49,8 +54,8 @@ func (b *Bounds) Check() error {
 	return errors.Join(
 		within("Members", b.Members, 2, mostMembers), within("Groups", b.Groups, 1, mostGroups), within("Terms", b.Terms, 1, mostTerms),
 		within("Moments", b.Moments, 1, mostMoments), within("Calm", b.Calm, 0, mostCalm), within("Ends", b.Ends, 0, mostTrouble), within("Inabilities", b.Inabilities, 0, mostTrouble),
-		within("Waits", b.Waits, 0, mostTrouble), within("SlowDisks", b.SlowDisks, 0, mostTrouble),
-		within("LeaderRestarts", b.LeaderRestarts, 0, mostTrouble), within("FollowerRestarts", b.FollowerRestarts, 0, mostTrouble),
+		within("Waits", b.Waits, 0, mostTrouble), within("SlowDisks", b.SlowDisks, 0, mostTrouble), within("Changes", b.Changes, 0, mostTrouble),
+		within("Leavings", b.Leavings, 0, mostTold), within("LeaderRestarts", b.LeaderRestarts, 0, mostTrouble), within("FollowerRestarts", b.FollowerRestarts, 0, mostTrouble),
 	)
 }
 

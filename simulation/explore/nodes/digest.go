@@ -6,6 +6,10 @@
 // counts. The reverse, a list of what counts, would be shorter, and unsound as soon as somebody adds a field.
 //
 // What pointers point to is written where it is met first, and later only which one it was.
+//
+// Nothing else reads private fields of package protocol. A method of the node that writes its digest would have
+// to be such a list of what counts, because package protocol does without reflection. What the other checks
+// look at are methods, in node_inspect.go.
 
 package nodes
 
@@ -27,8 +31,10 @@ var leftOut = map[string]bool{
 	"Node.edge": true, "Node.inspector": true, "beats.edge": true, "Group.engine": true, "Electorate.Owner": true, "member.process": true,
 	// It is written with the office.
 	"member.beat": true,
-	// A cache.
-	"Electorate.peers": true,
+	// They only tell cohorts apart. Which groups are in one, and share its lease, is written with them.
+	"beats.newest": true, "cohort.number": true, "shared.number": true,
+	// A cache, and which groups share rules: these are written with each group.
+	"Electorate.peers": true, "Node.rules": true,
 	// A group is written by what counts of it, whether it is packed or not, so it does not count when it will be packed:
 	// see session. What is noted of it is worked off before the turn ends, besides.
 	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Group.notes": true, "Node.quiet": true, "Node.packs": true, "Node.keepsOpen": true,
@@ -40,9 +46,11 @@ var leftOut = map[string]bool{
 	// Who is present is asked only with pre-vote.
 	"officeBonds.present": true, "officeBonds.before": true, "officeBonds.rings": true,
 	// It is only shown.
-	"Session.last": true, "Session.departure": true, "View.Last": true, "View.Departure": true,
+	"Session.last": true, "Session.departure": true, "View.Last": true, "View.Departure": true, "peer.seenAt": true, "peer.told": true,
+	// Nobody balances.
+	"peer.leads": true,
 	// Nothing waits for its campaign, because there is room for more than there are groups.
-	"campaign.alarm": true, "campaign.due": true,
+	"campaign.alarm": true, "campaign.due": true, "muster.begun": true, "muster.most": true, "muster.slowed": true, "peer.votesAt": true,
 }
 
 // digester writes one digest.
@@ -175,10 +183,22 @@ func (d *digester) relative(name string, in reflect.Value) bool {
 	switch name {
 	case "Group.alarm": // whether it is the machine's newest one; otherwise it is compared with inputs that wait
 		d.number(in.FieldByName("alarm").Uint() - reflect.ValueOf(d.session).Elem().FieldByName("Machine").FieldByName("alarm").Uint())
+	case "officeBonds.first": // how many heartbeats have offered them. While the leader rests, it takes none
+		if offered := d.session.Beat() + 1 - uint32(in.FieldByName("first").Uint()); !d.group.Rests() {
+			d.number(min(uint64(offered), 2*kept))
+		}
 	case "desk.due": // of a quiet group it has been written
 		return d.quiet
 	case "desk.look", "peer.spokeAt": // whether there is an alarm, or was a beat; a beat is heard of for longer than any search lasts
 		d.flag(in.FieldByName(name[strings.Index(name, ".")+1:]).Int() != 0)
+	case "lease.until": // the later one counts, of this and the end of the lease that is shared
+		if !d.group.Rests() {
+			return false
+		}
+		d.value(reflect.ValueOf(d.group.LeaseEnd()))
+	case "member.hold":
+		m, _ := pointed[member](in)
+		d.value(reflect.ValueOf(m.lease()))
 	case "peer.heardAt", "peer.wait": // it is set before it is read
 		if in.FieldByName("followers").Len() == 0 {
 			break

@@ -11,7 +11,7 @@
 //     ring late, and nothing happens at a node that takes no turn
 //   - a driver notices that a lease is over
 //   - a group drops out: it ends, and may join again; its member is not to lead, so that it takes part without bonds; a
-//     step of it waits for the ledger; its node saves nothing for a while. How often, is bounded, and so are the restarts of processes. What was saved is kept
+//     step of it waits for the ledger; its node saves nothing for a while; an operator changes who should lead. How often, is bounded, and so are the restarts of processes. What was saved is kept
 //
 // What is checked is in watch.go.
 //
@@ -31,7 +31,7 @@
 // In a network that never forgets, a world can do all that one with the same nodes and fewer messages can; so only
 // those with most are kept, and what a node can send without changing it sends at once (saturation.go). A message for a group
 // whose step waits arrives after the step, in whose turn it would be handled. The second and third node are alike, so
-// only the second one is ever in trouble, and so is only the first of two groups.
+// only the second one is ever in trouble. Two groups are alike until one drops out, so the first one does so first.
 //
 // # What it leaves out
 //

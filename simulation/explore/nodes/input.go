@@ -26,6 +26,7 @@ const (
 	diskSlow               // nothing is saved
 	diskGoesOn             // that is saved which was to be
 	restarts               // the process restarts
+	changes                // an operator changes who should lead
 	stands                 // it is told to stand, before the first moment
 	kinds
 )
@@ -41,7 +42,7 @@ func (in input) place() int { return int(in) % mostGroups }
 func own(groups int) (all []input) {
 	for k := range stands {
 		all = append(all, newInput(k, 0))
-		if groups > 1 && (k == leaseEnds || k == goesOn || k == joins || k == isAble) { // drop-outs of both groups are alike
+		if groups > 1 && k != turn && k != diskSlow && k != diskGoesOn && k != restarts {
 			all = append(all, newInput(k, 1))
 		}
 	}
@@ -56,7 +57,7 @@ func (in input) name(all *parcels) string {
 	g := groupNames[in.place()]
 	return [kinds]string{
 		"it takes a turn", "it notices that the lease of " + g + " is over", g + " ends", g + " joins again", g + " is not to lead", g + " may lead again", "a step of " + g + " begins to wait for the ledger",
-		"the ledger of " + g + " answers", "its disk becomes slow", "its disk has saved", "it restarts", "it stands in " + g,
+		"the ledger of " + g + " answers", "its disk becomes slow", "its disk has saved", "it restarts", "an operator changes who should lead " + g, "it stands in " + g,
 	}[in.kind()]
 }
 
@@ -88,10 +89,14 @@ func (p *process) begin(in input, q *parcel) bool {
 	m := p.members[in.place()]
 	switch in.kind() {
 	case leaseEnds:
-		if m.hold == 0 || m.hold > p.now || !m.running() {
+		if m.hold == 0 || m.lease() > p.now || !m.running() {
 			return false
 		}
-		p.node.LeaseOver(m.group, m.held)
+		if s := m.shares; s != nil {
+			p.node.SharedLeaseOver(s.number)
+		} else {
+			p.node.LeaseOver(m.group, m.held)
+		}
 	case drops:
 		if !m.running() {
 			return false
@@ -125,11 +130,25 @@ func (p *process) begin(in input, q *parcel) bool {
 		if p.disk.slow = false; len(p.batch) > 0 {
 			p.saved()
 		}
+	case changes:
+		return m.changes()
 	case stands:
 		p.node.Give(m.group, &protocol.Input{Kind: protocol.Stand}, nil)
 	default: // nothing but what is due; or it has restarted
 	}
 	return true
+}
+
+// changes has the member prefer itself, or nobody again.
+func (m *member) changes() bool {
+	if !m.running() {
+		return false
+	}
+	var preferred []string
+	if m.group.Rules.Preferred == 0 {
+		preferred = m.process.ids[m.process.index : m.process.index+1]
+	}
+	return m.process.node.SetPreferred(m.group, preferred) == nil
 }
 
 func (p *process) arrives(q *parcel) {

@@ -25,7 +25,7 @@ type parcel struct {
 // shows, and from no bond.
 type saying struct {
 	leads   [mostGroups]memberstate.Term // that the sender leads now, and has led since the beat got its number; 0: none
-	follows [mostGroups]memberstate.Term // in which it follows the addressee; 0: it does not, or its member answers nothing now
+	follows [mostGroups]memberstate.Term // in which it follows the addressee, see member.follows; 0: it does not
 }
 
 // key is equal for equal parcels only.

@@ -32,7 +32,10 @@ func TestEveryInterleavingOfSmallWorlds(t *testing.T) {
 		"a leader that rests": {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4}, false},
 		"a leader restarts":   {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, LeaderRestarts: 1}, false},
 		"a group ends":        {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1}, true},
-		"a disk is slow":      {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, SlowDisks: 1}, true},
+		"two groups end, and a beat tells of one": {Bounds{Members: 2, Groups: 2, Terms: 2, Moments: 1, Calm: 4, Ends: 2, Leavings: 1}, false},
+		"just elected, both groups of a node end": {Bounds{Members: 2, Groups: 2, Terms: 2, Moments: 2, Ends: 2, Leavings: 1}, true},
+		"who should lead changes":                 {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 2, Calm: 4, Changes: 1}, false},
+		"a disk is slow":                          {Bounds{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, SlowDisks: 1}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.long {
@@ -84,8 +87,8 @@ func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
 }
 
 func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
-	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 4, Groups: 3, Terms: 9, Moments: 7, Calm: 7, Ends: -1, Inabilities: 4, Waits: 4, SlowDisks: 4, LeaderRestarts: 4, FollowerRestarts: 4}})
-	for _, says := range []string{"Members is 4", "Groups is 3", "Terms is 9", "Moments is 7", "Calm is 7", "Ends is -1", "Inabilities is 4", "Waits is 4", "SlowDisks is 4", "LeaderRestarts is 4", "FollowerRestarts is 4"} {
+	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 4, Groups: 3, Terms: 9, Moments: 7, Calm: 7, Ends: -1, Inabilities: 4, Waits: 4, SlowDisks: 4, Changes: 4, Leavings: 5, LeaderRestarts: 4, FollowerRestarts: 4}})
+	for _, says := range []string{"Members is 4", "Groups is 3", "Terms is 9", "Moments is 7", "Calm is 7", "Ends is -1", "Inabilities is 4", "Waits is 4", "SlowDisks is 4", "Changes is 4", "Leavings is 5", "LeaderRestarts is 4", "FollowerRestarts is 4"} {
 		assert.ErrorContains(t, err, says)
 	}
 }

@@ -26,6 +26,7 @@ type process struct {
 	members []*member
 	disk    disk
 	watch   watch
+	shared  map[uint32]*shared // leases, by their numbers
 
 	now    time.Duration
 	batch  []memberstate.Record // that is to be saved
@@ -46,12 +47,13 @@ type member struct {
 	process *process
 	place   int
 	group   *protocol.Group
-	hold    time.Duration // until when the lease lasts; 0: there is none
+	hold    time.Duration // until when its own lease lasts; 0: there is none
 	held    memberstate.Term
-	beat    uint32 // the newest that was sent
-	asked   bool   // a step waits for the end of the ledger
-	slow    bool   // the engine does not say where its ledger ends
-	unable  bool   // the member is not to lead
+	shares  *shared // the lease that it shares, too; nil: none
+	beat    uint32  // the newest that was sent
+	asked   bool    // a step waits for the end of the ledger
+	slow    bool    // the engine does not say where its ledger ends
+	unable  bool    // the member is not to lead
 	order   *protocol.Order
 	ending  bool // the group is to end, ...
 	over    bool // ... and nothing of it is left
@@ -79,9 +81,12 @@ func newProcess(b *Bounds, index int) *process {
 // start starts the process with what its disk has kept.
 func (p *process) start() {
 	p.disk.starts++
-	p.disk.slow, p.batch, p.members, p.watch = false, nil, nil, watch{}
+	p.disk.slow, p.batch, p.members, p.watch, p.shared = false, nil, nil, watch{}, nil
 	p.node = protocol.NewNode(p.ids[p.index], p)
 	p.node.Exchange(p.disk.starts, 0, p)
+	if most := p.bounds.Leavings; most > 0 {
+		p.node.LimitLeavings(most)
+	}
 	p.node.At(p.now)
 	electorate := p.electorate()
 	for place := range p.bounds.Groups {
@@ -170,10 +175,11 @@ func (p *process) Send(to string, batch []rpc.Message) {
 func (p *process) SendBeat(to string, b *rpc.Beat) {
 	at := slices.Index(p.ids, to)
 	own := b.Clone()
+	own.Leads = 0 // nobody balances
 	if p.bounds.silent {
 		own.Departed, own.Leavings = 0, nil
 	}
-	p.sent = append(p.sent, parcel{from: p.index, to: at, beat: own, said: p.says(at, b.Number)})
+	p.sent = append(p.sent, parcel{from: p.index, to: at, beat: own, said: p.says(at, b)})
 }
 
 // Save begins to save a batch.
@@ -181,6 +187,7 @@ func (p *process) Save(batch []memberstate.Record) { p.batch = slices.Clone(batc
 
 // AskStalled says that there is nobody to ask.
 func (p *process) AskStalled(time.Duration) bool { return false }
+func (p *process) Progress(protocol.Progress)    {}
 
 // Groups are those that take part.
 func (p *process) Groups() (all []*protocol.Group) {
@@ -210,6 +217,8 @@ func (p *process) Drop(protocol.Drop, int)                                      
 func (p *process) Judge(*protocol.Group, rpc.Mark, protocol.Judgement)           {}
 func (p *process) Voting(*protocol.Group, *protocol.Message)                     {}
 func (p *process) QuorumHeard(*protocol.Group, time.Duration)                    {}
+func (p *process) Rests(*protocol.Group, uint32)                                 {}
+func (p *process) CohortHeard(uint32, time.Duration)                             {}
 func (p *process) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
 func (p *process) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (p *process) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
@@ -233,8 +242,63 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 
 // Hold remembers the lease.
 func (m *member) Hold(until time.Duration) {
-	if m.hold, m.held = until, m.group.State().Term; until == 0 {
+	m.extends(until)
+	if m.hold, m.held, m.shares = until, m.group.State().Term, nil; until == 0 {
 		m.held = 0
+	}
+}
+
+// shared is a lease that groups share.
+type shared struct {
+	number uint32
+	until  time.Duration
+}
+
+// HoldShared remembers a lease that groups share.
+func (p *process) HoldShared(number uint32, until time.Duration) {
+	s := p.shared[number]
+	switch {
+	case until == 0:
+		delete(p.shared, number)
+		return
+	case s == nil:
+		if p.shared == nil {
+			p.shared = make(map[uint32]*shared)
+		}
+		s = &shared{number: number}
+		p.shared[number] = s
+	}
+	for _, m := range p.members {
+		if m.shares == s {
+			m.extends(until)
+		}
+	}
+	s.until = until
+}
+
+// Share remembers that the member's lease is shared, too.
+func (m *member) Share(number uint32) {
+	s := m.process.shared[number]
+	m.extends(max(m.hold, s.until))
+	m.shares = s
+}
+
+// lease is until when the member's lease lasts; 0: it has none.
+func (m *member) lease() time.Duration {
+	if m.shares == nil {
+		return m.hold
+	}
+	return max(m.hold, m.shares.until)
+}
+
+// extends checks a lease that is to last until a time. An engine may have acted on the end that it had.
+func (m *member) extends(until time.Duration) {
+	switch had := m.lease(); {
+	case until == 0 || had == 0:
+	case until < had:
+		m.process.violated(invariant.OneLease, "a lease of term %d is taken back", m.held)
+	case until > had && had <= m.process.now:
+		m.process.violated(invariant.OneLease, "a lease of term %d is extended after it has run out", m.held)
 	}
 }
 

@@ -17,7 +17,7 @@ type world struct {
 }
 
 // budgets are what may still happen.
-type budgets struct{ ends, inabilities, waits, slowDisks, leaderRestarts, followerRestarts int8 }
+type budgets struct{ ends, inabilities, waits, slowDisks, changes, leaderRestarts, followerRestarts int8 }
 
 // state is a state, and how it was reached.
 type state struct {
@@ -35,6 +35,7 @@ type search struct {
 	options  Options
 	table    *table
 	own      []input
+	all      budgets // before anything has happened
 	states   []state
 	known    map[world][]int32 // that cover all others of the same world
 	frontier frontier
@@ -110,8 +111,8 @@ func (x *search) summary() explore.Result {
 func (x *search) begin() {
 	s := x.settled()
 	b := &x.options.Bounds
-	s.left = budgets{int8(b.Ends), int8(b.Inabilities), int8(b.Waits), int8(b.SlowDisks), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
-	s.before = -1
+	x.all = budgets{int8(b.Ends), int8(b.Inabilities), int8(b.Waits), int8(b.SlowDisks), int8(b.Changes), int8(b.LeaderRestarts), int8(b.FollowerRestarts)}
+	s.left, s.before = x.all, -1
 	x.saturateAll(&s)
 	x.add(&s)
 }
@@ -122,7 +123,7 @@ func (x *search) expand(at int32) {
 	from.before, from.depth = at, from.depth+1
 	for i := range x.options.Members {
 		for _, in := range x.own {
-			if s := from; s.left.pays(in.kind(), i) {
+			if s := from; x.allows(&s, in) && s.left.pays(in.kind(), i) {
 				x.step(&s, i, in)
 			}
 		}
@@ -141,6 +142,15 @@ func (x *search) expand(at int32) {
 	}
 }
 
+// allows says whether something may happen in this group. The two are alike until something has happened to one, so it is
+// the first group that drops out first.
+func (x *search) allows(s *state, in input) bool {
+	return in.place() == 0 || !in.kind().isDropOut() || s.left != x.all
+}
+
+// isDropOut says whether a group drops out.
+func (k kind) isDropOut() bool { return k == drops || k == isUnable || k == waits }
+
 // pays takes an input out of the budgets, and says whether they allow it. Followers are alike, so it is the first
 // of them that is in trouble.
 func (b *budgets) pays(k kind, node int) bool {
@@ -154,6 +164,8 @@ func (b *budgets) pays(k kind, node int) bool {
 		of = &b.waits
 	case k == diskSlow:
 		of = &b.slowDisks
+	case k == changes:
+		of = &b.changes
 	case k == restarts && node == 0:
 		of = &b.leaderRestarts
 	case k == restarts:
@@ -162,7 +174,7 @@ func (b *budgets) pays(k kind, node int) bool {
 		return true
 	}
 	*of--
-	return *of >= 0 && node < 2 && (k != isUnable || node > 0)
+	return *of >= 0 && node < 2 && (k != isUnable || node > 0) && (k != changes || node == 0)
 }
 
 // step has something happen to a node.

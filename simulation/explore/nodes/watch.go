@@ -3,7 +3,8 @@
 // resting leader counts.
 //
 //	BeatSound      a beat prolongs the wait of a follower of A in T only if A led T when it was sent
-//	AnswerSound    a resting leader counts an answer for B in T only if B followed it in T when it was given
+//	AnswerSound    a resting leader counts an answer for B in T only if B followed it in T when it was given, and waited for it
+//	               as if the beat had been a heartbeat
 //	CreditBacked   while A leads T, and counts B's answer to what it sent at s, B gives no vote above T before s and a lease
 //	OneLease       no two leases of a group at a time; and while one is held, a quorum has given no vote above its term
 //
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -25,14 +27,21 @@ import (
 type watch struct {
 	number  uint64                       // the newest beat
 	led     [mostGroups]memberstate.Term // that the process has led since that was sent first
+	took    [mostMembers]taken           // what it has answered each node last
 	answers [mostMembers]answer          // the newest of each node
+}
+
+// taken is a beat that the process has answered.
+type taken struct {
+	number uint64
+	at     time.Duration // when it was answered first
 }
 
 // answer is a node's answer that the link has counted.
 type answer struct {
-	by      uint64        // the node's incarnation
-	sent    time.Duration // when the beat was sent
-	follows [mostGroups]memberstate.Term
+	by      uint64                       // the node's incarnation
+	sent    time.Duration                // when the beat was sent
+	follows [mostGroups]memberstate.Term // in which the node followed
 }
 
 // leads is the term that a group's member leads; 0: it does not.
@@ -52,16 +61,22 @@ func (m *member) follows(index int) memberstate.Term {
 }
 
 // says writes down what a beat to a node must not say more than.
-func (p *process) says(to int, number uint64) (s saying) {
-	begins := number != p.watch.number
-	p.watch.number = number
+func (p *process) says(to int, b *rpc.Beat) (s saying) {
+	begins := b.Number != p.watch.number
+	p.watch.number = b.Number
+	if t := &p.watch.took[to]; t.number != b.Answers {
+		*t = taken{b.Answers, p.now}
+	}
 	for place, m := range p.members {
 		if leads := m.leads(); begins {
 			p.watch.led[place] = leads
 		} else if p.watch.led[place] != leads {
 			p.watch.led[place] = 0
 		}
-		s.leads[place], s.follows[place] = p.watch.led[place], m.follows(to)
+		s.leads[place] = p.watch.led[place]
+		if p.node.SilentAt(m.group) >= p.watch.took[to].at+timing.Detection() {
+			s.follows[place] = m.follows(to)
+		}
 	}
 	return s
 }
@@ -124,7 +139,7 @@ func (p *process) checkAnswers() {
 				continue
 			}
 			if followed := p.watch.answers[other].follows[place]; followed != term {
-				p.violated(invariant.BeatSound, "it rests in group %s in term %d, and counts an answer of n%d, which followed it in term %d when it gave that (0: it did not)",
+				p.violated(invariant.BeatSound, "it rests in group %s in term %d, and counts an answer of n%d, which followed it in term %d when it gave that, as if it had heard a heartbeat (0: it did not)",
 					m.group.Name(), term, other, followed)
 			}
 		}
@@ -147,7 +162,7 @@ func (p *process) facts() (f facts) {
 		f.terms[place] = max(m.group.State().Term, p.disk.records[place].Term)
 		f.leads[place] = m.leads()
 		if m.running() {
-			f.hold[place], f.held[place] = m.hold, m.held
+			f.hold[place], f.held[place] = m.lease(), m.held
 		}
 		for other := range p.ids {
 			f.counted[place][other] = p.counted(m, other)

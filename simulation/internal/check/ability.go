@@ -42,6 +42,7 @@ type ability struct {
 	began  time.Duration
 	says   protocol.Inability
 	said   time.Duration    // since when
+	saidAt int64            // the same, in true time
 	free   time.Duration    // since when it has said that nothing but perhaps an order obstructs it; 0: something does, or never has
 	hold   time.Duration    // how long it must then wait
 	led    memberstate.Term // the term that it leads; 0: none
@@ -158,19 +159,19 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 	if !c.caused(n, v.Inability) {
 		c.Violated(invariant.NoFlapping, n, "it says that it is not able to lead (%v), but nothing keeps it from that", v.Inability)
 	}
-	said := a.said
-	a.said = now
+	said, last := a.said, a.saidAt
+	a.said, a.saidAt = now, *c.now
 	switch a.says = v.Inability; a.says {
 	case protocol.NotAbleOrdered: // an operator does not come and go, so an order needs no hold
 		if a.hold > 0 && a.free == 0 {
-			if a.free = now; n.Engine.Slow > 0 || n.Engine.Hangs {
-				a.free = said // a leader reads its ledger first, so it says this late
+			if a.free = now; c.saysLate(n, last) {
+				a.free = said
 			}
 		}
 	case protocol.NotAbleHold:
 		a.free = cmp.Or(a.free, now)
 	case protocol.Able:
-		if a.hold > 0 && (a.free == 0 || now-a.free < a.hold) {
+		if a.hold > 0 && (a.free == 0 || now-a.free < a.hold) && !c.saysLate(n, last) {
 			c.Violated(invariant.NoFlapping, n, "it says that it is able after a hold of %v, but it must wait for %v", now-a.free, a.hold)
 		}
 		a.gaveUp = 0
@@ -186,17 +187,23 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 	}
 }
 
+// saysLate says whether a member that said something last at a time may say now what it has noticed long before: a leader
+// reads its ledger first, and other steps wait for that, too.
+func (c *Checker) saysLate(n *Member, last int64) bool {
+	return n.Engine.Asking != 0 || n.Engine.Answered > last
+}
+
 // gaveUp checks a leader that leads no more, because it was not able to.
 func (c *Checker) gaveUp(n *Member, now time.Duration) {
 	a, b, h := &n.ability, &n.asking.beats, &n.handing
 	c.Counts[invariant.NoFlapping]++
-	if late := n.Engine.Asking; late != 0 && c.hangs(n) {
-		return // LedgerEnd does not return
+	if n.Engine.Asking != 0 && c.hangs(n) || n.Engine.Answered > a.saidAt && n.asking.awake == *c.now {
+		return // LedgerEnd does not return, or it has while the process stood still, which has not heard of it yet
 	}
 	if a.says == protocol.Able || a.says == protocol.NotAbleHold {
 		c.Violated(invariant.NoFlapping, n, "it gives up term %d because it is not able, and says that nothing keeps it from leading", a.led)
 	}
-	if len(h.orders) > 0 || h.orderedIn == a.led || h.resigning == a.led || h.preferredIn == a.led {
+	if len(h.orders) > 0 || h.orderedIn == a.led || h.resigning == a.led || h.preferredIn == a.led || h.drainsIn == a.led {
 		return // it may be for another reason
 	}
 	beats, least := b.number-b.first+1, uint32(0)

@@ -21,8 +21,11 @@ type Node struct {
 	Hung        bool          // its save never returns
 	Stuck       bool          // nor does any save of its disk for now
 	Sluggish    time.Duration // how much longer everything takes
+	Quick       int64         // since when it does not, if it ever did
 	Saving      int64         // since when a save has been under way; 0: there is none
 	Judging     int64         // since when its function that judges all engines has been running; 0: it is not
+	Leaving     bool          // it was told to drain, and not to serve since
+	Protected   int64         // since when it has been protected; 0: it is not
 	// JudgedAsleep says that this function returned last while the process stood still, which has not heard of it then.
 	JudgedAsleep bool
 
@@ -33,19 +36,20 @@ type Node struct {
 
 // Engine is the storage engine that a member's group has at its node.
 type Engine struct {
-	Ledger  ledger.Ledger        // durable at once: engines sync before they acknowledge
-	Told    memberstate.Position // where it said last that its ledger ends
-	Leading memberstate.Term     // the term in which it serves; 0: it does not
-	Running memberstate.Term     // the term of a Lead that has not returned; 0: none
-	Stopped bool                 // writes are paused for a handover
-	Slow    int64                // the most nanoseconds that it takes to do what it is asked
-	Hangs   bool                 // it does not do some of what it is asked
-	Mute    int64                // since when it has not vouched for itself although it should; 0: it does
-	Unwell  bool                 // it has said last that it is not well
-	Barred  bool                 // its member was ordered not to lead
-	Asking  int64                // since when its LedgerEnd has been running; 0: it is not
-	Pausing int64                // since when its Pause has been running; 0: it is not
-	Ending  int64                // since when its Lead has been running although it was told to return
+	Ledger   ledger.Ledger        // durable at once: engines sync before they acknowledge
+	Told     memberstate.Position // where it said last that its ledger ends
+	Leading  memberstate.Term     // the term in which it serves; 0: it does not
+	Running  memberstate.Term     // the term of a Lead that has not returned; 0: none
+	Stopped  bool                 // writes are paused for a handover
+	Slow     int64                // the most nanoseconds that it takes to do what it is asked
+	Hangs    bool                 // it does not do some of what it is asked
+	Mute     int64                // since when it has not vouched for itself although it should; 0: it does
+	Unwell   bool                 // it has said last that it is not well
+	Barred   bool                 // its member was ordered not to lead
+	Asking   int64                // since when its LedgerEnd has been running; 0: it is not
+	Answered int64                // when a LedgerEnd returned last that had taken time
+	Pausing  int64                // since when its Pause has been running; 0: it is not
+	Ending   int64                // since when its Lead has been running although it was told to return
 }
 
 // Lease is what a leader holds until a true time.

@@ -31,10 +31,14 @@ type handing struct {
 	lastAt    int64            // and when
 	resigning memberstate.Term // the term in which it was told to resign; 0: it was not
 	resigned  int64            // and when
+	held      int64            // when something made a handover last longer, while its node was protected
 	orderedIn memberstate.Term // the term in which it was last given an order
+	named     memberstate.Set  // the members that orders have named, and the term in which they did
+	namedIn   memberstate.Term
 	// preferredIn is the last term in which it has let a preferred member take over.
 	preferredIn memberstate.Term
 	hungIn      memberstate.Term // the last term in which something of the member hung
+	drainsIn    memberstate.Term // the last term in which its node was draining
 	ailedIn     memberstate.Term // the last term in which it was told not to lead, or its engine was not well
 	word        uint32           // the number of the newest request to take over
 	ends        [4]word          // of the newest requests
@@ -52,16 +56,27 @@ func (c *Checker) StoodStill(n *Member) {
 	n.asking.awake = *c.now
 }
 
-func (h *handing) delayed(now int64) { h.ordered, h.paused, h.asked, h.resigned = now, now, now, now }
+func (h *handing) delayed(now int64) {
+	h.ordered, h.paused, h.asked, h.resigned, h.held = now, now, now, now, now
+}
 
 // Ordered notes an order to hand over or to resign.
-func (c *Checker) Ordered(n *Member, order *Outcome) {
+func (c *Checker) Ordered(n *Member, order *Outcome, to memberstate.Seat) {
 	h, now := &n.handing, *c.now
+	if term := n.Group.State().Term; h.namedIn != term {
+		h.named, h.namedIn = 0, term
+	}
+	if to != memberstate.Nobody {
+		h.named = h.named.With(to)
+	}
 	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) == 0 {
 		h.ordered = now
 	}
 	h.orders, h.asked, h.orderedIn = append(h.orders, order), now, n.Group.State().Term
 }
+
+// Drains notes that a member's node was ordered to drain: it asks anew whoever could not take over before.
+func (c *Checker) Drains(n *Member) { n.handing.asked = *c.now }
 
 // Pauses notes that the engine was asked to pause its writes, and Resumes that it may go on.
 func (c *Checker) Pauses(n *Member) { n.handing.pausing, n.handing.paused = true, *c.now }
@@ -102,6 +117,9 @@ func (c *Checker) handsOver(n *Member) {
 	if c.hangs(n) {
 		h.hungIn = n.Group.State().Term
 	}
+	if n.Node.Leaving {
+		h.drainsIn = n.Group.State().Term
+	}
 	if n.Engine.Barred || n.Engine.Unwell {
 		h.ailedIn = n.Group.State().Term
 	}
@@ -140,6 +158,8 @@ func (c *Checker) resigns(n *Member) {
 // more beats than may be missed.
 func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
+	c.offersToServing(n, m)
+	c.offersUnprotected(n, m)
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
 	b := &n.asking.beats
 	rested := n.asking.beats.credits != (credits{}) && now-h.lastAt >= int64(c.Timing.Leak)*int64(n.Rules.Timing.Heartbeat)

@@ -77,6 +77,8 @@ type voters uint16
 
 func (v voters) with(index int) voters { return v | 1<<index }
 
+func (v voters) has(index int) bool { return v>>index&1 == 1 }
+
 func (v voters) count() int { return bits.OnesCount16(uint16(v)) }
 
 // behind says whether a ledger that ends at p lacks something that one up to q has, as far as

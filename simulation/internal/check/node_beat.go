@@ -21,6 +21,9 @@ type exchanged struct {
 	answered [MaxNodes][]answeredBeat // by that node, too
 	epochs   [MaxNodes]told           // the newest that each node has told
 	departed [MaxNodes]told           // how many departures each node has told
+
+	own      uint64             // its incarnation
+	standing [MaxNodes]standing // what each node has said of itself
 }
 
 // keptNumbers is how many beats are remembered, as a process does.
@@ -38,7 +41,7 @@ type sentBeat struct {
 type arrivedBeat struct {
 	session rpc.Session
 	number  uint64
-	bonded  []memberstate.Term // in which groups were bonded to the sender when it arrived
+	bonded  []memberstate.Term // in which groups were bonded to the sender when it arrived, each time if that was more than once
 }
 
 // answeredBeat is a beat that counted for a process that has answered it.
@@ -97,11 +100,14 @@ type credits struct {
 
 type credit struct{ sent, counted, until time.Duration }
 
+// Exchanges notes by which incarnation a process names itself in its beats.
+func (n *Node) Exchanges(incarnation uint64) { n.exchanged.own = incarnation }
+
 // BeatSent checks what a node sends to another one, at a time of its clock.
 func (c *Checker) BeatSent(from, to *Node, b *rpc.Beat, local time.Duration) {
 	s := kept(&from.exchanged.sent, b.Number)
 	if b.Number > 0 && (s.number != b.Number || s.by != b.Incarnation) {
-		*s = sentBeat{by: b.Incarnation, number: b.Number, local: local, leads: c.terms(from, func(n *Member) bool { return n.Leads() })}
+		*s = sentBeat{by: b.Incarnation, number: b.Number, local: local, leads: c.terms(s.leads, from, (*Member).Leads)}
 		c.leadsResting(from, local)
 	}
 	a := kept(&from.exchanged.answered[to.Index], b.Answers)
@@ -109,11 +115,11 @@ func (c *Checker) BeatSent(from, to *Node, b *rpc.Beat, local time.Duration) {
 		return
 	}
 	follows := func(n *Member) bool { return n.Group.State().Leader == to.Seat && !n.Shown.Stopped }
-	*a = answeredBeat{session: b.Session, number: b.Answers, follows: c.terms(from, follows), until: make([]time.Duration, len(c.groups))}
+	*a = answeredBeat{session: b.Session, number: b.Answers, follows: c.terms(a.follows, from, follows), until: a.until[:0]}
 	beat, arrived := kept(&to.exchanged.sent, b.Answers), kept(&from.exchanged.arrived[to.Index], b.Answers)
 	for place := range c.groups {
 		n := c.at(from, place)
-		a.until[place] = n.Durable.Promise
+		a.until = append(a.until, n.Durable.Promise)
 		if arrived.number != b.Answers || arrived.session.Incarnation != b.Of || !n.Group.Bonded() || n.Group.State().Term != arrived.bonded[place] {
 			continue
 		}
@@ -133,26 +139,32 @@ func kept[T any](all *[]T, number uint64) *T {
 	return &(*all)[number%keptNumbers]
 }
 
-// terms are the terms of those groups at a node of which something is true.
-func (c *Checker) terms(at *Node, is func(*Member) bool) []memberstate.Term {
-	all := make([]memberstate.Term, len(c.groups))
-	for place := range all {
-		if n := c.at(at, place); n != nil && is(n) {
-			all[place] = n.Group.State().Term
+// terms are the terms of those groups at a node of which something is true, and zero for the others, by group. They
+// take the room of a list that is needed no more, because there are as many beats as heartbeats.
+func (c *Checker) terms(room []memberstate.Term, at *Node, is func(*Member) bool) []memberstate.Term {
+	all := room[:0]
+	for place := range c.groups {
+		var term memberstate.Term
+		if n := c.at(at, place); is(n) {
+			term = n.Group.State().Term
 		}
+		all = append(all, term)
 	}
 	return all
 }
 
-func (c *Checker) at(node *Node, place int) *Member {
-	all := c.groups[place].members
-	return all[slices.IndexFunc(all, func(n *Member) bool { return n.Node == node })]
-}
+func (c *Checker) at(node *Node, place int) *Member { return c.groups[place].members[node.Index] }
 
 // BeatArrives notes what arrives, before it is taken in.
 func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
+	at.exchanged.standing[from.Index].hears(b, at.exchanged.own)
 	bonded := func(n *Member) bool { return n.Group.Bonded() && n.Group.State().Leader == from.Seat }
-	*kept(&at.exchanged.arrived[from.Index], b.Number) = arrivedBeat{b.Session, b.Number, c.terms(at, bonded)}
+	arrived := kept(&at.exchanged.arrived[from.Index], b.Number)
+	if arrived.number == b.Number && arrived.session == b.Session {
+		c.stillBonded(arrived, at, bonded)
+	} else {
+		*arrived = arrivedBeat{b.Session, b.Number, c.terms(arrived.bonded, at, bonded)}
+	}
 	all := at.exchanged.departed[from.Index].tells(b)
 	if !at.exchanged.epochs[from.Index].goesOn(b.Session, b.Epoch) || !all {
 		return // it has given this node up, so it answers for no group
@@ -165,6 +177,15 @@ func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 		left := func(l rpc.Leaving) bool { return !l.Released && l.Group == c.at(at, place).Group.Name() }
 		if n := c.at(at, place); n.Leads() && n.Group.State().Term == a.follows[place] && !slices.ContainsFunc(b.Leavings, left) {
 			c.credited(n, from.Index, credit{sent: beat.local, until: beat.local + min(n.Rules.Lease, a.until[place])})
+		}
+	}
+}
+
+// stillBonded notes that a beat has arrived again. It counts once, and only the process knows which time.
+func (c *Checker) stillBonded(arrived *arrivedBeat, at *Node, bonded func(*Member) bool) {
+	for place, term := range arrived.bonded {
+		if n := c.at(at, place); !bonded(n) || n.Group.State().Term != term {
+			arrived.bonded[place] = 0
 		}
 	}
 }
@@ -190,14 +211,15 @@ func (c *Checker) credited(n *Member, voter int, answer credit) {
 
 // majorityOf is the latest time that a majority has reached, the leader included.
 func (c *Checker) majorityOf(leader *Member, of func(*credit) time.Duration) time.Duration {
-	var all []time.Duration
+	if c.Majority() == 1 {
+		return 0
+	}
+	var room [MaxVoters]time.Duration
+	all := room[:0]
 	for voter := range c.Voters {
 		if voter != leader.Node.Index {
 			all = append(all, of(&leader.asking.beats.credits.voters[voter]))
 		}
-	}
-	if c.Majority() == 1 {
-		return 0
 	}
 	slices.Sort(all)
 	return all[len(all)-(c.Majority()-1)]

@@ -25,12 +25,13 @@ var bounds = []explore.Bounds{
 	{Members: 2, Terms: 1, Beats: 5, Leak: 5, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
-// exchanging are bounds of nodes that exchange beats and have a leader that rests: a process restarts, a group ends, or
-// a step of it waits.
+// exchanging are bounds of nodes that exchange beats and have a leader that rests: a process restarts, a group ends, a
+// step of it waits, or two groups leave when a beat has room to tell of one.
 var exchanging = []nodes.Bounds{
 	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, FollowerRestarts: 1},
 	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Ends: 1},
 	{Members: 2, Groups: 1, Terms: 2, Moments: 3, Calm: 4, Waits: 1},
+	{Members: 2, Groups: 2, Terms: 2, Moments: 1, Calm: 4, Ends: 2, Leavings: 1},
 }
 
 // calm are the bounds within which it must always be possible to elect a leader.

@@ -59,6 +59,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newSim(), newReplay(), newMerge(), newExplore(), newStress(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
+		newDrain(), newUndrain(), newProtect(), newBalance(), newNodes(), newTable(),
 		newSettings(), newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	markErrors(root)

@@ -50,6 +50,8 @@ line is wrong, 3 stopped early, by a bound or a signal, with nothing wrong so fa
 	flags.IntVar(&b.Inabilities, "inabilities", 0, "`how often` a follower is not to lead for a while")
 	flags.IntVar(&b.Waits, "waits", 0, "`how often` a step of a group waits for the ledger")
 	flags.IntVar(&b.SlowDisks, "slow-disks", 0, "`how often` a node saves nothing for a while")
+	flags.IntVar(&b.Changes, "changes", 0, "`how often` an operator changes who should lead, at the leader, which ends its bonds")
+	flags.IntVar(&b.Leavings, "leavings", 0, "`how many` ends of bonds a beat tells of, up to 4 (default: as many as fit in a packet)")
 	flags.IntVar(&b.LeaderRestarts, "leader-restarts", 0, "`how often` the process of the first leader restarts")
 	flags.IntVar(&b.FollowerRestarts, "follower-restarts", 0, "`how often` the process of one follower restarts")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at this `number` of states (default: no limit)")
@@ -69,7 +71,7 @@ func (f *beatsFlags) run(cmd *cobra.Command) error {
 		},
 		bounds: map[string]any{
 			"members": b.Members, "groups": b.Groups, "terms": b.Terms, "moments": b.Moments, "calm": b.Calm, "ends": b.Ends, "inabilities": b.Inabilities, "waits": b.Waits,
-			"slow_disks": b.SlowDisks, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
+			"slow_disks": b.SlowDisks, "changes": b.Changes, "leavings": b.Leavings, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
 		},
 		of: "nodes", held: "every invariant held", asJSON: f.asJSON, tell: untold,
 	}

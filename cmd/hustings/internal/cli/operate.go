@@ -4,11 +4,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +31,15 @@ type operation struct {
 	asJSON    bool
 }
 
+// command is a command about a group.
 func (o *operation) command(use, short, example string, patience time.Duration, run func(ctx context.Context, cmd *cobra.Command, args []string) error) *cobra.Command {
+	cmd := o.ofNodes(use, short, example, patience, run)
+	cmd.Flags().StringVar(&o.group, "group", "", "the `name` of the group; not needed if the node has one")
+	return cmd
+}
+
+// ofNodes is a command about whole nodes.
+func (o *operation) ofNodes(use, short, example string, patience time.Duration, run func(ctx context.Context, cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +53,6 @@ func (o *operation) command(use, short, example string, patience time.Duration, 
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&o.addresses, "address", "a", []string{"127.0.0.1:7000"}, "the `host:port` of a node; can be given several times")
-	flags.StringVar(&o.group, "group", "", "the `name` of the group; not needed if the node has one")
 	o.tls.add(cmd, "the operator that --as names", "--as names another")
 	flags.StringVar(&o.as, "as", "operator", "with --tls: the `name` of the operator whose certificate is used")
 	flags.DurationVar(&o.timeout, "timeout", patience, "how much `time` an answer may take")
@@ -61,6 +70,73 @@ func (o *operation) files() (*grpcrpc.TLS, error) {
 		return nil, usageError{err}
 	}
 	return files, nil
+}
+
+// answer is what a node has answered.
+type answer[T any] struct {
+	address string
+	now     T
+	err     error // it has not answered
+}
+
+// askEach asks nodes, all at once.
+func askEach[T any](ctx context.Context, o *operation, addresses []string, files *grpcrpc.TLS, ask func(context.Context, *operator.Client) (T, error)) []answer[T] {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	all := make([]answer[T], len(addresses))
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		asking.Go(func() {
+			all[i].address = address
+			c, err := operator.Dial(address, files)
+			if err == nil {
+				all[i].now, err = ask(ctx, c)
+				_ = c.Close() // the answer was read, or another error says why not
+			}
+			all[i].err = err
+		})
+	}
+	asking.Wait()
+	return all
+}
+
+// tellEach has the nodes do something, all at once, and prints for each a line for people or, with --json, an object. Those
+// that fail are named, and then the command fails.
+func tellEach[T any](ctx context.Context, cmd *cobra.Command, o *operation, tell func(context.Context, *operator.Client) (T, error), text func(*answer[T]) string, object func(*answer[T]) any) error {
+	files, err := o.files()
+	if err != nil {
+		return err
+	}
+	all := askEach(ctx, o, o.addresses, files, tell)
+	failed := 0
+	var problems []error
+	for i := range all {
+		a := &all[i]
+		if a.err != nil {
+			failed++
+		}
+		switch {
+		case o.asJSON:
+			err = json.NewEncoder(cmd.OutOrStdout()).Encode(object(a))
+		case a.err != nil:
+			_, err = fmt.Fprintln(cmd.ErrOrStderr(), a.err)
+		default:
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), text(a))
+		}
+		problems = append(problems, err)
+	}
+	if failed > 0 {
+		problems = append(problems, fmt.Errorf("%d of %d nodes failed", failed, len(all)))
+	}
+	return errors.Join(problems...)
+}
+
+// problem is the text of the error, if there is one.
+func (a *answer[T]) problem() string {
+	if a.err == nil {
+		return ""
+	}
+	return a.err.Error()
 }
 
 // forHandover exceeds the longest handover with DLedger's timing, so that a failed one

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,7 @@ type serveFlags struct {
 	members, observers []string
 	tls                tlsFlags
 	local              int
+	drainWait          time.Duration
 	asJSON, verbose    bool
 	log                string
 }
@@ -39,8 +41,9 @@ func (f *serveFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node that takes part in elections, by votes or by a lease in a database",
-		Long: `Run a node that takes part in elections, until it is interrupted. A leader hands over
-before it ends.
+		Long: `Run a node that takes part in elections, until it is told to stop (SIGTERM, or Ctrl-C). Then
+it drains: it hands over what it leads, for up to --drain-wait, and ends. It does not wait if
+nobody is there to take over, and a second signal ends the wait.
 
 Three or more nodes elect by votes. With --lease they elect through a lease in a
 database, and two nodes are enough to replace each other. The table of leases is made if
@@ -92,7 +95,8 @@ none, it leads on. The command of --alive runs on every node, four times in the 
 	flags.Lookup("new").NoOptDefVal = "true"
 	f.tls.add(cmd, "the node that --node names", "--node names another")
 	flags.BoolVar(&f.TrustNetwork, "trust-network", false, "listen beyond loopback without TLS")
-	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /readyz, /leader and /metrics")
+	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /readyz, /drained, /leader and /metrics")
+	flags.DurationVar(&f.drainWait, "drain-wait", node.DefaultDrainWait, "when told to stop: how much `time` to wait until all that this node leads has been handed over; 0: none")
 	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (the same on all nodes)")
 	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
 	flags.StringVar(&f.Timing, "timing", "default", "the intervals: default (detects a dead leader in 300 ms) or dledger (6 s)")
@@ -108,7 +112,7 @@ none, it leads on. The command of --alive runs on every node, four times in the 
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command) error {
-	ctx, stop := untilStopped(cmd.Context())
+	ctx, hurry, stop := untilStopped(cmd.Context())
 	defer stop()
 	out := node.NewPrinter(cmd.OutOrStdout(), f.asJSON)
 	log, err := f.logger(cmd.ErrOrStderr())
@@ -122,6 +126,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	config.Hurry = hurry
 	if err = node.Run(ctx, config, out, log); errors.As(err, new(node.ConfigError)) {
 		return usageError{err}
 	}
@@ -173,6 +178,9 @@ func (f *serveFlags) logger(to io.Writer) (*slog.Logger, error) {
 
 // config returns the settings of the file, overridden by the flags.
 func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
+	if cmd.Flags().Changed("drain-wait") {
+		f.DrainWait = &f.drainWait
+	}
 	c := f.Config
 	if f.file != "" {
 		file, err := node.ReadConfig(f.file)
@@ -252,6 +260,9 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 	}
 	if given("vouch") {
 		c.Vouch = f.Vouch
+	}
+	if given("drain-wait") {
+		c.DrainWait = f.DrainWait
 	}
 	if given("ttl") {
 		c.TTL = f.TTL

@@ -34,25 +34,28 @@ members:
 data: /var/lib/hustings
 tls: {ca: ca.crt, cert: n0.crt, key: n0.key}
 leases: true
+drain_wait: 7s
 `), 0o600))
 	c, err := configured(t, "--config", file)
 	require.NoError(t, err)
+	kept := 7 * time.Second
 	assert.Equal(t, node.Config{
-		File: file, Node: "n0", Group: "orders", Data: "/var/lib/hustings", Leases: true,
+		File: file, Node: "n0", Group: "orders", Data: "/var/lib/hustings", Leases: true, DrainWait: &kept,
 		Members: []node.Member{{ID: "n0", Address: "10.0.0.1:7000"}, {ID: "n1", Address: "10.0.0.2:7000", Observer: true}},
 		TLS:     &node.Files{CA: "ca.crt", Cert: "n0.crt", Key: "n0.key"},
 	}, c)
 
+	wait := 3 * time.Second
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("certs", 0o700))
 	require.NoError(t, os.WriteFile("certs/n0.crt", nil, 0o600))
 	c, err = configured(t, "--config", file, "--group", "users", "--leases=false", "--members", "n0=h:1", "--observers", "n5=h:2",
 		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network",
-		"--alive", "false", "--notify", "--vouch", "7s")
+		"--alive", "false", "--notify", "--vouch", "7s", "--drain-wait", "3s")
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{
 		File: file, Node: "n0", Group: "users", Data: "/var/lib/hustings", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
-		Alive: "false", Notify: true, Vouch: 7 * time.Second,
+		Alive: "false", Notify: true, Vouch: 7 * time.Second, DrainWait: &wait,
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
 	}, c)
@@ -77,6 +80,7 @@ func TestANodeMayContendForALease(t *testing.T) {
 		assert.Contains(t, mixed, says)
 	}
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "a", "--ttl", "3s"), "--ttl has a meaning only with a lease")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--drain-wait", "3s"), "--drain-wait has no meaning with a lease")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "--local does not go with --lease")
 	looking := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--observers", "n0=h:1")
 	assert.Contains(t, looking, "--observers has no meaning with a lease")
@@ -94,6 +98,10 @@ func TestFlagsAloneConfigureANode(t *testing.T) {
 	assert.Equal(t, "demo", c.Group)
 	assert.Len(t, c.Members, 2)
 	assert.Nil(t, c.TLS)
+	assert.Nil(t, c.DrainWait, "the default")
+	c, err = configured(t, "--node", "n0", "--members", "n0=h:1,n1=h:2", "--drain-wait", "0")
+	require.NoError(t, err)
+	assert.Equal(t, new(time.Duration), c.DrainWait)
 }
 
 func TestAWrongConfigurationIsNamed(t *testing.T) {
@@ -113,6 +121,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("node: n0\ngroup: g\ndata: d\nmembers: [{id: n0, address: \"h:1\"}]\ntiming: fast\n"), 0o600))
 	assert.Contains(t, fail(t, exitUsage, "serve", "--config", file), `--timing (or timing in `+file+`) is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve"), "--node is not given")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=h:1", "--data", "d", "--drain-wait", "-1s"), "--drain-wait is -1s, want 0s or more")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")

@@ -11,7 +11,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -242,21 +241,12 @@ func (a *answers) silent() (count int) {
 
 // ask asks nodes, all at once, for their states and for the other members of their groups.
 func (o *operation) ask(ctx context.Context, addresses []string, files *grpcrpc.TLS) answers {
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
-	each := make([]answers, len(addresses))
-	var asking sync.WaitGroup
-	for i, address := range addresses {
-		asking.Go(func() {
-			var err error
-			if each[i], err = o.askOne(ctx, address, files); err != nil {
-				each[i] = answers{list: []shownStatus{unanswered(address, err)}}
-			}
-		})
-	}
-	asking.Wait()
 	sum := answers{others: neighbours{}}
-	for _, a := range each {
+	for _, one := range askEach(ctx, o, addresses, files, o.askOne) {
+		a := &one.now
+		if one.err != nil {
+			a = &answers{list: []shownStatus{unanswered(one.address, one.err)}}
+		}
 		sum.list, sum.crowds = append(sum.list, a.list...), append(sum.crowds, a.crowds...)
 		for address, who := range a.others {
 			if !slices.Contains(addresses, address) {
@@ -272,22 +262,17 @@ func unanswered(address string, err error) shownStatus {
 	return shownStatus{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")}
 }
 
-func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.TLS) (a answers, err error) {
-	c, err := operator.Dial(address, files)
-	if err != nil {
-		return a, err
-	}
-	defer func() { _ = c.Close() }() // the answer was read, or another error says why not
+func (o *operation) askOne(ctx context.Context, c *operator.Client) (a answers, err error) {
 	all, many, err := o.few(ctx, c)
 	if err != nil {
 		return a, err
 	}
 	if many != nil {
-		a.crowds = []crowd{{address, many}}
+		a.crowds = []crowd{{c.Address(), many}}
 		return a, nil
 	}
 	for _, s := range all {
-		a.list = append(a.list, shown(address, s))
+		a.list = append(a.list, shown(c.Address(), s))
 	}
 	if len(all) != 1 {
 		return a, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/backoff"
 	"github.com/hustings/hustings/operator"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -112,10 +113,12 @@ func (w *watcher) print(s shownStatus) {
 
 // follow watches a node until the context ends, and reconnects whenever it is lost.
 func (w *watcher) follow(ctx context.Context, address string) {
-	const shortest, longest = 250 * time.Millisecond, 4 * time.Second
-	wait, told := shortest, false
+	waits, told := backoff.Waits{Shortest: 250 * time.Millisecond, Longest: 4 * time.Second}, false
 	for {
-		err := w.watchOnce(ctx, address, func() { wait, told = shortest, false })
+		err := w.watchOnce(ctx, address, func() {
+			told = false
+			waits.Reset()
+		})
 		if ctx.Err() != nil {
 			return
 		}
@@ -123,14 +126,9 @@ func (w *watcher) follow(ctx context.Context, address string) {
 			w.print(shownStatus{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")})
 			told = true
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if waits.Wait(ctx) != nil {
 			return
 		}
-		wait = min(2*wait, longest)
 	}
 }
 

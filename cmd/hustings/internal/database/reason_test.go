@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
+	"github.com/hustings/hustings/lease/kv/rediskv"
 )
 
 // A reason is on one line, and in plain words if people can do something about it.
@@ -64,6 +65,15 @@ func TestADatabaseThatWasNeverPreparedIsClosed(t *testing.T) {
 		}
 		assert.NoError(t, db.Close())
 	}
+}
+
+// What makes a database unfit can be found out.
+func TestTheCauseOfAnUnfitDatabaseIsKept(t *testing.T) {
+	err := fmt.Errorf("redis://h/: %w", database.UnfitError{Err: &rediskv.EvictionError{Policy: "allkeys-lru"}})
+	cause, is := errors.AsType[*rediskv.EvictionError](err)
+	require.True(t, is)
+	assert.Equal(t, "allkeys-lru", cause.Policy)
+	assert.Equal(t, "redis://h/: "+cause.Error(), err.Error())
 }
 
 // Candidates learn at the start that a database is not there. That is no defect of its configuration, so they try again.

@@ -5,7 +5,9 @@ package node
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,4 +276,29 @@ func TestTheShortestWordRunsOut(t *testing.T) {
 		}
 		require.Error(a.t, a.healthy(a.t.Context()))
 	})
+}
+
+// The election, the program, its command and those who read the node's pages come when they like, each in a goroutine of
+// its own. This is for the race detector.
+func TestAbilityIsAskedWhileThingsChange(t *testing.T) {
+	a := newAbility(&Config{Notify: true, Alive: "true", Vouch: counts}, slog.New(slog.DiscardHandler))
+	beside := func(all ...func()) {
+		var doing sync.WaitGroup
+		for _, does := range slices.Concat(all, all) { // each may come while the same is under way, too
+			doing.Go(func() {
+				for range 100 {
+					does()
+				}
+			})
+		}
+		doing.Wait()
+	}
+	healthy, unable := func() { assert.NoError(t, a.healthy(t.Context())) }, func() { assert.False(t, a.unable()) }
+	program := a.begins(3)
+	beside(healthy, unable,
+		func() { a.hears(program, "WATCHDOG=1\nWATCHDOG_USEC=9000000") },
+		func() { a.answers(a.asks(), nil) },
+		func() { a.excuse(true) },
+	)
+	beside(healthy, unable, func() { a.begins(4) }, a.ends, func() { a.answers(a.asks(), nil) }, func() { a.excuse(true) })
 }

@@ -129,12 +129,12 @@ func (a *acquaintances) write() error {
 
 // introducing is a transport that records from which peers it has messages.
 type introducing struct {
-	rpc.Transport
+	rpc.BeatTransport
 	met *acquaintances
 }
 
 func (t introducing) Serve(h rpc.Handler) (stop func(), err error) {
-	return t.Transport.Serve(introduced{h, t.met})
+	return t.BeatTransport.Serve(introduced{h, t.met})
 }
 
 type introduced struct {
@@ -151,4 +151,12 @@ func (h introduced) Receive(batch []rpc.Message) {
 		}
 	}
 	h.Handler.Receive(batch)
+}
+
+// ReceiveBeat passes on a beat. Its sender need not be recorded: a beat has no vote, and it counts as an answer
+// only in a group in which a message of its sender has been taken in before.
+func (h introduced) ReceiveBeat(b *rpc.Beat) {
+	if beats, takes := h.Handler.(rpc.BeatHandler); takes {
+		beats.ReceiveBeat(b)
+	}
 }

@@ -75,6 +75,23 @@ func TestAPeerIsRecordedBeforeItsMessagesAreTakenIn(t *testing.T) {
 	assert.False(t, met.know("n2", "users"), "this node has no such group")
 }
 
+// Beats need no record, because they count only after messages.
+func TestBeatsReachTheHandler(t *testing.T) {
+	got := new(beaten)
+	handler := introduced{got, nil}
+	handler.ReceiveBeat(&rpc.Beat{From: "n1"})
+	assert.Equal(t, []string{"n1"}, got.by)
+	introduced{new(heard), nil}.ReceiveBeat(&rpc.Beat{From: "n1"}) // it takes none
+}
+
+// beaten is a handler that takes beats.
+type beaten struct {
+	rpc.Handler
+	by []string
+}
+
+func (h *beaten) ReceiveBeat(b *rpc.Beat) { h.by = append(h.by, b.From) }
+
 // counting is a disk that counts the files that are open.
 type counting struct {
 	memberstate.Disk

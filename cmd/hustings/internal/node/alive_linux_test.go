@@ -169,6 +169,7 @@ func TestACommandThatCannotBeKilledIsNotWaitedFor(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.HasSuffix(file(there), "\n") }, long, time.Millisecond)
 	end()
 	<-ended
+	assert.False(t, a.asked.IsZero(), "it is still under way")
 	var id int
 	_, err := fmt.Sscan(file(there), &id)
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ type Config struct {
 	// TLS names the files of the certificates; none: no TLS.
 	TLS          *Files `yaml:"tls"`
 	TrustNetwork bool   `yaml:"trust_network"`
-	// HTTP is the address of /healthz, /leader and /metrics; empty: none.
+	// HTTP is the address of /healthz, /readyz, /drained, /leader and /metrics; empty: none.
 	HTTP string `yaml:"http"`
 	// Timing is "default" or "dledger".
 	Timing    string   `yaml:"timing"`
@@ -61,6 +61,12 @@ type Config struct {
 	Notify bool `yaml:"notify"`
 	// Vouch is how long the word of either counts; 0: DefaultVouch.
 	Vouch time.Duration `yaml:"vouch"`
+
+	// DrainWait is how long the node tries to hand over when it is told to stop; nil: DefaultDrainWait, zero:
+	// it does not wait.
+	DrainWait *time.Duration `yaml:"drain_wait"`
+	// Hurry, when it is closed, ends that wait; nil: nothing does.
+	Hurry <-chan struct{} `yaml:"-"`
 
 	// Lease is the URL of a database that keeps leases; empty: the node votes. With a
 	// Lease, only Node, HTTP, Exec with what vouches for it, and the fields below have a meaning.
@@ -186,6 +192,12 @@ func (c *Config) check() error {
 	} else if c.Listen == "" {
 		c.Listen = c.Members[self].Address
 	}
+	if c.DrainWait == nil {
+		usual := DefaultDrainWait
+		c.DrainWait = &usual
+	} else if *c.DrainWait < 0 {
+		bad("drain_wait", "is %v, want 0s or more", *c.DrainWait)
+	}
 	if c.NewIfMissing && len(c.othersThatVote()) == 0 {
 		bad("new", "is if-missing, but there is no other voter that could say whether this node is new")
 	}
@@ -249,6 +261,7 @@ func (c *Config) ofVoters() []string {
 		{"timing", c.Timing != ""},
 		{"leases", c.Leases},
 		{"preferred", len(c.Preferred) > 0},
+		{"drain_wait", c.DrainWait != nil},
 	})
 }
 

@@ -31,6 +31,10 @@ func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 		"--group is not given": func(c *Config) { c.Group = "" },
 		"--data is not given, and the node must store its votes": func(c *Config) { c.Data = "" },
 		`--members do not include node "n9"`:                     func(c *Config) { c.Node = "n9" },
+		"--drain-wait is -1ns, want 0s or more": func(c *Config) {
+			before := -time.Nanosecond
+			c.DrainWait = &before
+		},
 		`--timing is "slow", want "default" or "dledger"`:        func(c *Config) { c.Timing = "slow" },
 		"--name has a meaning only with a lease in a database":   func(c *Config) { c.Name = "jobs" },
 		"--ttl has a meaning only with a lease in a database":    func(c *Config) { c.TTL = time.Second },
@@ -70,6 +74,7 @@ func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 		"--timing has no meaning with a lease in a database":        func(c *Config) { c.Timing = "default" },
 		"--leases has no meaning with a lease in a database":        func(c *Config) { c.Leases = true },
 		"--preferred has no meaning with a lease in a database":     func(c *Config) { c.Preferred = []string{"n0"} },
+		"--drain-wait has no meaning with a lease in a database":    func(c *Config) { c.DrainWait = new(time.Duration) },
 		"--ttl is 99.999999ms, want 100ms to 8760h0m0s":             func(c *Config) { c.TTL = 100*time.Millisecond - 1 },
 		"--ttl is 8760h0m0.000000001s, want 100ms to 8760h0m0s":     func(c *Config) { c.TTL = 365*24*time.Hour + 1 },
 		"--vouch is 1s, want at least 2s: twice the interval at which the election asks": func(c *Config) {
@@ -93,6 +98,7 @@ func TestAValidConfigurationIsCompleted(t *testing.T) {
 		"the shortest TTL": func(_, l *Config) { l.TTL = 100 * time.Millisecond },
 		"the longest TTL":  func(_, l *Config) { l.TTL = 365 * 24 * time.Hour },
 		"if missing":       func(v, _ *Config) { v.NewIfMissing = true },
+		"no wait":          func(v, _ *Config) { v.DrainWait = new(30 * time.Second) },
 		"pages":            func(v, l *Config) { v.HTTP, l.HTTP = ":1", ":1" },
 		"strict":           func(_, l *Config) { l.Strict = true },
 	} {
@@ -101,6 +107,8 @@ func TestAValidConfigurationIsCompleted(t *testing.T) {
 		require.NoError(t, v.check(), name)
 		assert.NoError(t, l.check(), name)
 		assert.Equal(t, "h0:1", v.Listen, "where the others look for it")
+		assert.Equal(t, 30*time.Second, *v.DrainWait)
+		assert.Nil(t, l.DrainWait)
 	}
 	for _, vouches := range []func(*Config){func(c *Config) { c.Alive = "true" }, func(c *Config) { c.Notify = true }} {
 		v, l := voter(), contender()

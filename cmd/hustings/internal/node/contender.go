@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/backoff"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -92,20 +93,15 @@ func leaseTiming(ttl time.Duration) lease.Timing {
 // reach waits until the database is ready, or the context has ended, and returns the last
 // known term of the lease. It does not wait for an unfit database.
 func (m *member) reach(ctx context.Context, db *database.Database) (known memberstate.Term, err error) {
-	const shortest, longest = 250 * time.Millisecond, 8 * time.Second
-	for wait := shortest; ; wait = min(2*wait, longest) {
+	for waits := (backoff.Waits{Shortest: 250 * time.Millisecond, Longest: 8 * time.Second}); ; {
 		known, err := m.prepare(ctx, db)
 		var unfit database.UnfitError
 		if err == nil || ctx.Err() != nil || errors.As(err, &unfit) {
 			return known, err
 		}
-		m.log.Warn("the database of the lease cannot be used; retrying", "lease", db.Name, "error", database.Reason(err), "in", wait)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, ctx.Err()
+		m.log.Warn("the database of the lease cannot be used; retrying", "lease", db.Name, "error", database.Reason(err), "in", waits.Next())
+		if err := waits.Wait(ctx); err != nil {
+			return 0, err
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hustings/hustings/internal/backoff"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -97,9 +98,9 @@ func (n *node) found(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	const shortest, longest = 100 * time.Millisecond, 8 * time.Second
+	waits := backoff.Waits{Shortest: 100 * time.Millisecond, Longest: 8 * time.Second}
 	asked := n.config.othersThatVote()
-	for wait := shortest; ; wait = min(2*wait, longest) {
+	for {
 		open, problems, err := n.silentVoters(ctx, asked)
 		if err != nil {
 			return err
@@ -109,17 +110,13 @@ func (n *node) found(ctx context.Context) error {
 			n.store, err = createStore(n.files, n.config, n.met)
 			return err
 		}
-		if wait > shortest { // not at once, because all may just be starting
+		if !waits.First() { // not at once, because all may just be starting
 			n.log.Warn("there is no store; waiting for all voters to say whether they know this node",
-				"voters", strings.Join(open, ","), "error", oneLine(problems), "again_in", wait)
+				"voters", strings.Join(open, ","), "error", oneLine(problems), "again_in", waits.Next())
 		}
 		asked = open
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := waits.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

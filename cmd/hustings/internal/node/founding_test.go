@@ -2,10 +2,13 @@ package node_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,8 +103,10 @@ func (v *village) says(p *paper, oneOf ...string) {
 
 // Nodes that are all new make their stores after asking each other. A node that comes back
 // without its store is refused, even if its peers have restarted meanwhile.
+//
+// This test is not parallel to others: a program that one of them starts has copies of this process's files for a moment,
+// and so the lock of a store, which a node that starts again needs.
 func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
-	t.Parallel()
 	v := newVillage(t)
 	for _, m := range v.members {
 		v.start(m.ID)
@@ -133,8 +138,9 @@ func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 
 // A node that starts late is new if no peer has ever heard from it, and all peers have to
 // say so.
+//
+// It is not parallel to other tests, see TestANodeThatLostItsStoreIsNotNew.
 func TestANodeThatComesLateIsNew(t *testing.T) {
-	t.Parallel()
 	v := newVillage(t)
 	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
 	v.start("n0", founder)
@@ -178,6 +184,50 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 	}
 }
 
+// A node that goes on without a store, or with one beside which no peers are recorded, could be founded a second time
+// and vote again. So nothing but both together counts as founded.
+func TestAStoreThatCannotBeCreatedIsAnError(t *testing.T) {
+	for what, stand := range map[string]func(t *testing.T, dir string) (data, says string){
+		"the directory cannot be made": func(t *testing.T, dir string) (data, says string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+			return filepath.Join(dir, "file", "data"), "not a directory"
+		},
+		"peers cannot be recorded": func(t *testing.T, dir string) (data, says string) {
+			t.Helper()
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "n0.peers.new", "taken"), 0o700))
+			return dir, "n0.peers.new"
+		},
+		"peers that an earlier life has heard cannot be read": func(t *testing.T, dir string) (data, says string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "n0.peers"), []byte("{"), 0o600))
+			return dir, "cannot read the peers"
+		},
+		"the store cannot be made": func(t *testing.T, dir string) (data, says string) {
+			t.Helper()
+			require.NoError(t, os.MkdirAll(node.StorePath(dir, "n0"), 0o700))
+			return dir, filepath.Base(node.StorePath(dir, "n0"))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			data, says := stand(t, t.TempDir())
+			before, _ := os.Stat(node.StorePath(data, "n0")) // there may be none
+			path, err := node.CreateStore(data, "n0")
+			require.ErrorContains(t, err, says)
+			assert.Empty(t, path)
+			after, _ := os.Stat(node.StorePath(data, "n0"))
+			assert.Equal(t, before, after, "no store is left behind")
+		})
+		t.Run(what+" when the node starts", func(t *testing.T) {
+			v := newVillage(t)
+			data, says := stand(t, t.TempDir())
+			n := v.start("n0", func(c *node.Config) { c.Data, c.New, c.NewIfMissing = data, true, false })
+			delete(v.nodes, "n0")
+			assert.ErrorContains(t, n.outcome(), says)
+		})
+	}
+}
+
 // A voter that has said once that it does not know the node need not say so again, and may be
 // gone when the last one has.
 func TestAVoterIsAskedUntilItHasAnswered(t *testing.T) {
@@ -190,4 +240,36 @@ func TestAVoterIsAskedUntilItHasAnswered(t *testing.T) {
 	require.NoError(t, v.end("n0"))
 	v.start("n1", founder)
 	v.takesPart("n2")
+}
+
+// What a node prints tells its process from the one before, which had the same name.
+func TestEventsNameTheProcess(t *testing.T) {
+	free, err := node.FreeAddresses(1)
+	require.NoError(t, err)
+	c := node.Config{Node: "n0", Group: "orders", Data: t.TempDir(), Members: []node.Member{{ID: "n0", Address: free[0]}}, New: true}
+	var processes []string
+	for range 2 {
+		var printed paper
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- node.Run(ctx, c, node.NewPrinter(&printed, true), slog.New(slog.DiscardHandler))
+		}()
+		require.Eventually(t, func() bool { return strings.Contains(printed.String(), `"event":"lead"`) }, patience, 1e6)
+		stop()
+		require.NoError(t, <-ended)
+		own := map[string]bool{}
+		for line := range strings.Lines(printed.String()) {
+			var e node.Event
+			require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+			assert.Equal(t, "n0", e.Node, line)
+			assert.Equal(t, "orders", e.Group, line)
+			own[e.Process] = true
+		}
+		require.Len(t, own, 1, "it is one process")
+		processes = slices.AppendSeq(processes, maps.Keys(own))
+		c.New = false
+	}
+	assert.Greater(t, len(processes[0]), 10)
+	assert.NotEqual(t, processes[0], processes[1])
 }

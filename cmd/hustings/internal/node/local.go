@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Local runs count nodes on loopback in this process, without TLS, until the context ends.
@@ -76,7 +77,8 @@ func (c *Config) at(m Member, members []Member, data string) Config {
 	return Config{
 		Node: m.ID, Group: c.Group, Members: members, Data: data, New: true,
 		Leases: c.Leases, Timing: c.Timing, Preferred: c.Preferred,
-		Exec: c.Exec, Alive: c.Alive, Notify: c.Notify, Vouch: c.Vouch,
+		DrainWait: new(time.Duration), // all end together, so nobody is left to take over
+		Exec:      c.Exec, Alive: c.Alive, Notify: c.Notify, Vouch: c.Vouch,
 	}
 }
 

@@ -24,6 +24,8 @@ func TestALocalNodeHasAllSettingsOfTheGroup(t *testing.T) {
 			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 		case reflect.Pointer:
 			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Chan:
+			field.Set(reflect.MakeChan(reflect.ChanOf(reflect.BothDir, field.Type().Elem()), 0).Convert(field.Type()))
 		default:
 			t.Fatalf("%s is of an unknown kind", all.Type().Field(i).Name)
 		}
@@ -35,7 +37,8 @@ func TestALocalNodeHasAllSettingsOfTheGroup(t *testing.T) {
 			without = append(without, local.Type().Field(i).Name)
 		}
 	}
-	assert.Equal(t, []string{"File", "Listen", "NewIfMissing", "TLS", "TrustNetwork", "HTTP", "Lease", "Name", "TTL", "Strict"}, without)
+	assert.Equal(t, []string{"File", "Listen", "NewIfMissing", "TLS", "TrustNetwork", "HTTP", "Hurry", "Lease", "Name", "TTL", "Strict"}, without)
+	assert.Zero(t, local.FieldByName("DrainWait").Elem().Int(), "nobody is left to take over")
 	assert.Equal(t, "n1", local.FieldByName("Node").String())
 	assert.Equal(t, "data", local.FieldByName("Data").String())
 	assert.Equal(t, 2, local.FieldByName("Members").Len())

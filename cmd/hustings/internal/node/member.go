@@ -31,6 +31,7 @@ type member struct {
 	metrics *metrics.Collector
 
 	election election
+	host     *elector.Host // nil: it contends for a lease
 	leases   bool          // leaders hold leases
 	every    time.Duration // interval at which it checks its own lease
 	killing  time.Duration // the part of a lease that is reserved for killing the program

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/hustings/hustings/elector"
@@ -22,8 +22,8 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// Run runs a node until the context ends, and then takes it out of service: a leader hands
-// over first.
+// Run runs a node until the context ends, and then takes it out of service: it drains first, and
+// a leader of a lease releases it.
 func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) error {
 	if err := config.check(); err != nil {
 		return ConfigError{err}
@@ -57,8 +57,13 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	if err != nil {
 		return err
 	}
-	leads, cancel := n.untilProgramEnded(ctx)
+	leads, cancel := n.untilOutOfService(ctx)
 	defer cancel()
+	watching, stopWatching := context.WithCancel(context.Background())
+	var following sync.WaitGroup
+	following.Go(func() { n.health.follow(watching, &n.member) })
+	defer following.Wait()
+	defer stopWatching()
 	return n.run(leads, kept.Term)
 }
 
@@ -70,25 +75,11 @@ type node struct {
 	store     *memberstate.FileStore // nil until it is made
 	met       *acquaintances
 	transport *grpcrpc.Transport
+	health    *healthService
 	detection time.Duration // the others take a leader for dead that is silent for so long
 }
 
-// untilProgramEnded returns a context that ends after ctx and after the program, which has a
-// detection time to end. A handover would ask it to end, too, but perhaps no voter can take
-// over.
-func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if n.program == nil {
-		return context.WithCancel(ctx)
-	}
-	leads, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		defer cancel()
-		n.program.end(n.detection)
-	})
-	return leads, func() { stop(); cancel() }
-}
-
-// endProgram asks the program to end before the leader resigns, for the same reason.
+// endProgram asks the program to end before the leader resigns. A handover would, too, but perhaps no voter can take over.
 func (n *node) endProgram(string) {
 	if n.program != nil {
 		n.program.end(n.detection)
@@ -123,15 +114,13 @@ func (n *node) open() error {
 		return errors.Join(err, l.Close())
 	}
 	n.metrics.Watch(n.transport)
-	host, err := elector.NewHost(elector.HostConfig{
-		Self: n.config.Node, Store: lateStore{n}, Transport: introducing{n.transport, n.met}, Logger: n.log, Metrics: n.metrics.Elector(),
-		NoNodeBeats: true, // it has one group
-	})
+	host, err := elector.NewHost(n.hostConfig())
 	if err != nil {
 		return err
 	}
 	operator.Register(n.transport.Registrar(), host, n.transport.Address, operator.BeforeResign(n.endProgram))
-	grpc_health_v1.RegisterHealthServer(n.transport.Registrar(), health.NewServer())
+	n.host, n.health = host, newHealthService()
+	grpc_health_v1.RegisterHealthServer(n.transport.Registrar(), n.health)
 	timing, err := n.config.timing()
 	if err != nil {
 		return err
@@ -145,18 +134,35 @@ func (n *node) open() error {
 	return n.openWeb(n.config.HTTP)
 }
 
+// hostConfig describes the node. It exchanges beats, although it has one group: they say that it drains, and that it
+// serves again.
+func (n *node) hostConfig() elector.HostConfig {
+	c := elector.HostConfig{
+		Self: n.config.Node, Store: lateStore{n}, Transport: introducing{n.transport, n.met}, Logger: n.log, Metrics: n.metrics.Elector(),
+	}
+	if n.ability != nil {
+		c.Stalled = n.stalled
+	}
+	return c
+}
+
+// stalled names the group while this node is not able to lead. The host asks for all groups at once, because one that
+// had to vouch for itself (GroupConfig.Vouch) would take no part in beats.
+func (n *node) stalled(ctx context.Context) []string {
+	if n.ability.healthy(ctx) != nil {
+		return []string{n.config.Group}
+	}
+	return nil
+}
+
 func (n *node) groupConfig(timing elector.Timing) elector.GroupConfig {
-	c := elector.GroupConfig{
+	return elector.GroupConfig{
 		Group: n.config.Group, Members: n.config.members(), Timing: timing,
 		Leases: n.config.Leases, Preferred: n.config.Preferred,
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} }, // there is no ledger
 		Lead:      n.lead,
 		Pause:     n.pause,
 	}
-	if n.ability != nil {
-		c.Vouch, c.Healthy = n.ability.counts, n.ability.healthy
-	}
-	return c
 }
 
 func (n *node) close() error {

@@ -112,9 +112,14 @@ func TestALeadersPagesSayThatItLeads(t *testing.T) {
 	conn, err := grpcrpc.Dial(address, nil)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
-	health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
-	require.NoError(t, err)
-	assert.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus())
+	require.Eventually(t, func() bool {
+		health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+		require.NoError(t, err)
+		return health.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING
+	}, patience, time.Millisecond)
+	code, body = get(pages + "/drained")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Equal(t, "not drained\n", body)
 }
 
 func TestAFollowersPagesSayThatItDoesNotLead(t *testing.T) {

@@ -35,18 +35,19 @@ func TestANodesWaitsFollowFromItsTiming(t *testing.T) {
 // The election asks for the ability of a node whose program can be vouched for, and of no other.
 func TestTheElectionAsksWhatVouchesForTheProgram(t *testing.T) {
 	c := voter()
-	n := &node{config: c}
-	without := n.groupConfig(elector.DefaultTiming())
-	assert.Zero(t, without.Vouch)
-	assert.Nil(t, without.Healthy)
+	n := &node{member: member{metrics: metrics.New()}, config: c}
+	without := n.hostConfig()
+	assert.Nil(t, without.Stalled)
+	assert.False(t, without.NoNodeBeats, "the others are to know whether it serves")
 	c.Exec, c.Notify, c.Vouch = "true", true, 7*time.Second
 	n.ability = newAbility(&c, slog.New(slog.DiscardHandler))
 	n.ability.begins(3)
-	with := n.groupConfig(elector.DefaultTiming())
-	assert.Equal(t, 7*time.Second, with.Vouch)
-	require.NoError(t, with.Healthy(t.Context()))
+	with := n.hostConfig()
+	require.NotNil(t, with.Stalled)
+	assert.Empty(t, with.Stalled(t.Context()))
 	n.ability.hears(n.ability.voice, "WATCHDOG=trigger")
-	require.Error(t, with.Healthy(t.Context()))
+	assert.Equal(t, []string{c.Group}, with.Stalled(t.Context()))
+	assert.Zero(t, n.groupConfig(elector.DefaultTiming()).Vouch, "a group that vouches for itself takes no part in beats")
 	n.elects(nil, 0, 0, c)
 	assert.Same(t, n.ability, n.program.ability)
 }

@@ -40,7 +40,8 @@ func TestAMemberIsReadyWhileItKnowsALeader(t *testing.T) {
 		"not ready: no leader is known in term 3\n": {Term: 3, Revision: 1},
 		"ready: n1 leads term 3\n":                  {Leader: "n1", Term: 3, Revision: 1},
 	} {
-		m := &member{election: &shown{status: s}}
+		m := &member{election: &shown{status: s}} // it contends for a lease, and does not drain
+		assert.False(t, m.drained())
 		code, body := page(m.readyPage)
 		assert.Equal(t, want, body)
 		assert.Equal(t, strings.HasPrefix(want, "ready"), code == http.StatusOK, want)

@@ -52,7 +52,7 @@ func TestNoOtherNodeLeadsWhileTheProgramRuns(t *testing.T) {
 		"a resignation": func(n *node) error { n.endProgram(""); return nil },
 		"the end of this node": func(n *node) error {
 			ctx, end := context.WithCancel(t.Context())
-			leads, cancel := n.untilProgramEnded(ctx)
+			leads, cancel := n.untilOutOfService(ctx)
 			defer cancel()
 			end()
 			<-leads.Done()
@@ -60,7 +60,7 @@ func TestNoOtherNodeLeadsWhileTheProgramRuns(t *testing.T) {
 		},
 	} {
 		p, there := serving(t, false)
-		n := &node{member: member{program: p}, detection: long}
+		n := &node{member: member{program: p}, detection: long, config: Config{DrainWait: new(time.Duration)}}
 		require.NoError(t, wait(n), name)
 		assert.NoFileExists(t, there, name)
 	}

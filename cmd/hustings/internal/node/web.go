@@ -52,6 +52,9 @@ func serveWeb(address string, m *member) (*web, error) {
 	pages.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	pages.HandleFunc("GET /readyz", m.readyPage)
 	pages.HandleFunc("GET /leader", m.leaderPage)
+	if m.host != nil {
+		pages.HandleFunc("GET /drained", m.drainedPage)
+	}
 	w := &web{server: newServer(pages), ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
@@ -115,24 +118,6 @@ func (r *room) Accept() (net.Conn, error) {
 func (v *visitor) Close() error {
 	v.leave()
 	return v.Conn.Close()
-}
-
-// readyPage is 200 once the store is open and while a leader is known.
-func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
-	s := m.election.Status()
-	switch {
-	case s.Revision == 0: // the member takes part once its store is open
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, "not ready: the store is not open yet")
-	case s.Stopped:
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, "not ready: the node has stopped")
-	case s.Leader == "":
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "not ready: no leader is known in term %d\n", s.Term)
-	default:
-		_, _ = fmt.Fprintf(w, "ready: %s leads term %d\n", s.Leader, s.Term)
-	}
 }
 
 // leaderPage is 200 on the leader and 503 elsewhere, so that a load balancer that uses it as

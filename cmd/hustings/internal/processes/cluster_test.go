@@ -78,6 +78,8 @@ type cluster struct {
 	journal *diary
 	nodes   map[string]*process // the running ones
 	starts  map[string]int      // how often each was started
+	pages   map[string]string   // the addresses of their pages; none: they have no pages
+	older   map[string]string   // nodes that run another binary, with its path
 	checker processes.Checker
 
 	mu      sync.Mutex
@@ -93,13 +95,16 @@ type clusterOptions struct {
 	lease   string            // the URL of the database whose lease they contend for; none: they vote
 	grouped bool              // each node is in a process group of its own
 	journal *diary            // what the workers on the leader write to, if the flags have it run any
+	pages   bool              // each node serves pages
+	older   string            // the path of a binary that all nodes run at first, in place of this one
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
 		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped, journal: o.journal,
-		proxies: map[[2]string]*faultproxy.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
+		proxies: map[[2]string]*faultproxy.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{}, pages: map[string]string{},
+		older: map[string]string{},
 	}
 	c.changed = sync.NewCond(&c.mu)
 	for i := range o.size {
@@ -116,6 +121,15 @@ func newCluster(t *testing.T, o clusterOptions) *cluster {
 	c.giveAddresses()
 	if o.proxied {
 		c.putProxiesBetween()
+	}
+	for i, id := range c.ids {
+		if o.pages {
+			host, _, _ := strings.Cut(c.listen[id], ":")
+			c.pages[id] = fmt.Sprintf("%s:%d", host, 19_000+i)
+		}
+		if o.older != "" {
+			c.older[id] = o.older
+		}
 	}
 	for _, id := range c.ids {
 		c.start(id, "--new")
@@ -186,7 +200,7 @@ func (c *cluster) part(id string) []string {
 	}
 	return []string{
 		"--members", strings.Join(members, ","), "--listen", c.listen[id],
-		"--data", cmp.Or(c.data[id], c.dir), "--tls", c.dir,
+		"--data", cmp.Or(c.data[id], c.dir), "--tls", c.dir, "--http", c.pages[id],
 	}
 }
 
@@ -195,6 +209,9 @@ func (c *cluster) start(id string, flags ...string) {
 	c.t.Helper()
 	args := slices.Concat([]string{"serve", "--json", "--node", id}, c.part(id), flags, c.flags)
 	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
+	if older := c.older[id]; older != "" {
+		p.cmd.Path, p.cmd.Args[0] = older, older
+	}
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.grouped}
 	p.cmd.WaitDelay = patience // a program that outlives its node has its stderr
@@ -336,9 +353,9 @@ func (c *cluster) run(args ...string) (stdout string, err error) {
 }
 
 // operate runs an operator's command against a node.
-func (c *cluster) operate(command, id string, args ...string) string {
+func (c *cluster) operate(command, id string) string {
 	c.t.Helper()
-	out, err := c.tryToOperate(command, id, args...)
+	out, err := c.tryToOperate(command, id)
 	require.NoError(c.t, err, out)
 	return out
 }

@@ -59,18 +59,15 @@ func (c *cluster) wires() (wires []rpc.BeatTransport, err error) {
 
 // dial connects the nodes by gRPC over loopback.
 func (c *cluster) dial() (wires []rpc.BeatTransport, err error) {
-	listeners, addresses := make([]net.Listener, len(c.nodes)), make([]string, len(c.nodes))
-	for i := range c.nodes {
-		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return nil, errors.Join(err, closeAll(listeners[:i]))
-		}
-		addresses[i] = listeners[i].Addr().String()
+	listeners, err := listenAll(len(c.nodes), net.Listen)
+	if err != nil {
+		return nil, err
 	}
 	for i, node := range c.nodes {
 		peers := make(map[string]string)
 		for j, other := range c.nodes {
 			if j != i {
-				peers[other] = addresses[j]
+				peers[other] = listeners[j].Addr().String()
 			}
 		}
 		t, err := grpcrpc.New(grpcrpc.Config{Self: node, Listener: listeners[i], Peers: peers, Logger: slog.New(slog.DiscardHandler)})
@@ -80,6 +77,18 @@ func (c *cluster) dial() (wires []rpc.BeatTransport, err error) {
 		c.tcp, wires = append(c.tcp, t), append(wires, t)
 	}
 	return wires, nil
+}
+
+// listenAll listens on so many ports, or on none.
+func listenAll(count int, listen func(network, address string) (net.Listener, error)) (listeners []net.Listener, err error) {
+	for range count {
+		l, err := listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, errors.Join(err, closeAll(listeners))
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
 }
 
 func closeAll(listeners []net.Listener) (err error) {

@@ -216,5 +216,7 @@ func memory() float64 {
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc + m.StackInuse)
+	return inUse(&m)
 }
+
+func inUse(m *runtime.MemStats) float64 { return float64(m.HeapAlloc + m.StackInuse) }

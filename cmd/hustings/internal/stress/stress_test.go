@@ -3,6 +3,9 @@ package stress
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,14 +51,13 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 		assert.Empty(t, r.Stopped)
 		assert.Equal(t, "memory", r.Wire)
 		require.NotNil(t, r.Start)
-		// A pre-vote, a vote and a heartbeat with each of the others, and their answers.
-		assert.GreaterOrEqual(t, r.Start.Messages, uint64(60*3*(nodes-1)))
+		assert.InEpsilon(t, 60*6*(nodes-1), r.Start.Messages, 0.1, "a pre-vote, a vote and a heartbeat with each of the others, and their answers")
 		require.NotNil(t, r.Idle)
 		assert.InDelta(t, 2*r.Start.Seconds, r.Start.CPU, 1e-6)
 		assert.InDelta(t, 3, r.Idle.Seconds, 1e-6)
 		assert.InDelta(t, 2, r.Idle.CPU, 1e-6)
 		assert.Zero(t, r.Idle.Messages, "nodes beat for idle groups")
-		assert.Positive(t, r.Idle.Beats)
+		assert.InEpsilon(t, float64(2*nodes*(nodes-1))/r.Heartbeat, r.Idle.Beats, 0.1, "each node sends each other one a beat and an answer")
 		assert.Positive(t, r.Idle.Bytes)
 
 		d := r.Death
@@ -81,12 +83,20 @@ func TestARunMeasuresStartIdleGroupsAndADeath(t *testing.T) {
 }
 
 func TestProgressIsToldAgainAndAgain(t *testing.T) {
-	told := make(map[string]int)
-	played(t, func(o *Options) { o.Progress = func(what string, _, _ int) { told[what]++ } })
+	told, rests := make(map[string]int), 0
+	const resting = "messages in a detection time, until the groups rest"
+	played(t, func(o *Options) {
+		o.Progress = func(what string, done, _ int) {
+			if told[what]++; what == resting && done == 0 {
+				rests++
+			}
+		}
+	})
 	for _, phase := range []string{"seconds of measuring idle groups", "groups have a leader again"} {
 		assert.Greater(t, told[phase], 1, phase)
 	}
-	assert.Positive(t, told["messages in a detection time, until the groups rest"], "they do not rest at once")
+	assert.Positive(t, told[resting], "they do not rest at once")
+	assert.Zero(t, rests, "once they rest, nothing more is told of that")
 }
 
 // Messages of the start are over when there are none, or when their number has fallen by less than a tenth.
@@ -137,6 +147,40 @@ func TestNodesCanBeConnectedByTCP(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A run that gets no more ports gives back those that it has.
+func TestARunHasAllItsPortsOrNone(t *testing.T) {
+	listening, refused := 0, errors.New("too many open files")
+	listen := func(network, address string) (net.Listener, error) {
+		if listening == 3 {
+			return nil, refused
+		}
+		l, err := net.Listen(network, address)
+		listening++
+		return portOf{l, &listening}, err
+	}
+	four, err := listenAll(4, listen)
+	require.ErrorIs(t, err, refused)
+	assert.Empty(t, four)
+	assert.Zero(t, listening)
+
+	three, err := listenAll(3, listen)
+	require.NoError(t, err)
+	assert.Len(t, three, 3)
+	assert.Equal(t, 3, listening)
+	require.NoError(t, closeAll(three))
+}
+
+// portOf counts itself among the ports on which somebody listens.
+type portOf struct {
+	net.Listener
+	open *int
+}
+
+func (p portOf) Close() error {
+	*p.open--
+	return p.Listener.Close()
 }
 
 // A group that cannot be started fails the run.
@@ -192,6 +236,14 @@ func TestMemoryIsOfOneGroupAtOneNode(t *testing.T) {
 	o := Options{Groups: 10, Nodes: 3}
 	assert.InDelta(t, 4, o.bytes(80, 200), 1e-9)
 	assert.Zero(t, o.bytes(200, 80), "something else was freed")
+}
+
+// A member takes memory on the heap, and in the stacks of goroutines. What both once had does not count.
+func TestMemoryIsThatOfHeapAndStacks(t *testing.T) {
+	assert.InDelta(t, 7, inUse(&runtime.MemStats{HeapAlloc: 4, HeapSys: 100, StackInuse: 3, StackSys: 100, Sys: 1000}), 0)
+	heap, before := make([]byte, 32<<20), memory()
+	runtime.KeepAlive(heap)
+	assert.InEpsilon(t, len(heap), before-memory(), 0.2)
 }
 
 const wholeReport = `10 groups on 3 nodes in this process, connected by gRPC over loopback.

@@ -3,10 +3,12 @@ package sample
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
 	"github.com/hustings/hustings/simulation/trace"
@@ -17,11 +19,14 @@ func Calm(nodes int) *trace.Trace {
 	return Run(simulation.Options{Members: nodes, Faults: simulation.NoFaults(), Duration: 20 * time.Second})
 }
 
-// Stormy is a run with faults, of three nodes and an observer.
+// Stormy is a run with faults, in which the network loses messages, candidates ask soon before they stand, and somebody
+// only observes.
 func Stormy() *trace.Trace {
+	lost := func(p trace.Passage) bool { return p.Fate == trace.Lost }
+	asks := func(p trace.Passage) bool { return p.Kind == rpc.VoteRequest && p.Mark == rpc.PreVote }
 	for seed := uint64(0); ; seed++ {
 		t := Run(simulation.Options{Seed: seed, Leases: true, Duration: 20 * time.Second})
-		if t.Nodes > t.Voters {
+		if t.Nodes > t.Voters && slices.ContainsFunc(t.Passages, lost) && slices.ContainsFunc(t.Passages[:min(100, len(t.Passages))], asks) {
 			return t
 		}
 	}

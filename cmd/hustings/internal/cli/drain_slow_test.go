@@ -1,0 +1,86 @@
+// Drains that take long, of nodes that answer and of one that does not.
+
+package cli
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/hustings/hustings/proto/electorpb"
+)
+
+// slow is a node whose drain takes long.
+type slow struct {
+	electorpb.UnimplementedOperatorServiceServer
+	every  time.Duration
+	times  int  // so often it says how far it has come
+	hangs  bool // and then says nothing more
+	waited chan int64
+}
+
+func (s *slow) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
+	s.waited <- q.GetWaitNanos()
+	progress := &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINING, Led: 2, Waiting: 2}
+	for range s.times {
+		<-time.After(s.every)
+		if err := stream.Send(&electorpb.DrainResponse{Progress: progress}); err != nil {
+			return err
+		}
+	}
+	if s.hangs {
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	}
+	progress = &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINED, Moved: 2}
+	return stream.Send(&electorpb.DrainResponse{Progress: progress, Ended: new(electorpb.DrainEnd)})
+}
+
+// at serves it until the test ends.
+func (s *slow) at(t *testing.T) (address string) {
+	t.Helper()
+	return serving(t, s)
+}
+
+// serving serves a node until the test ends.
+func serving(t *testing.T, s electorpb.OperatorServiceServer) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server, ended := grpc.NewServer(), make(chan error, 1)
+	electorpb.RegisterOperatorServiceServer(server, s)
+	go func() { ended <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		assert.NoError(t, <-ended)
+	})
+	return l.Addr().String()
+}
+
+// An answer is due once a second. How long all of them take does not matter.
+func TestADrainMayTakeLong(t *testing.T) {
+	t.Parallel()
+	s := &slow{every: 400 * time.Millisecond, times: 4, waited: make(chan int64, 1)}
+	lines := succeed(t, "drain", "-a", s.at(t), "--timeout", "10ms", "--wait", "7m", "--json")
+	assert.Len(t, lines, 5, "each is printed once")
+	assert.Equal(t, int64(7*time.Minute), <-s.waited)
+	assert.Contains(t, lines[0], `"state":"draining","led":2,"waiting":2`)
+	assert.Contains(t, lines[4], `"state":"drained"`)
+}
+
+func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := &slow{times: 1, hangs: true, waited: make(chan int64, 1)}
+	assert.Contains(t, fail(t, exitFailed, "drain", "-a", s.at(t), "--timeout", "10ms"), "no answer in time; it drains if it has been told to")
+}
+
+// A node of an older version says so in words.
+func TestAnOlderNodeCannotBeDrained(t *testing.T) {
+	t.Parallel()
+	s := new(slow)
+	assert.Contains(t, fail(t, exitFailed, "undrain", "-a", s.at(t)), "the node runs a version of hustings that does not know this call")
+}

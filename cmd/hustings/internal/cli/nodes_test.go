@@ -1,0 +1,111 @@
+// Commands about whole nodes, of which some say something unusual.
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+// obedient is a node that does what it is told to.
+type obedient struct {
+	electorpb.UnimplementedOperatorServiceServer
+	says *electorpb.NodesResponse // nil: it does not say what has become of it
+}
+
+func (*obedient) Undrain(context.Context, *electorpb.UndrainRequest) (*electorpb.UndrainResponse, error) {
+	return new(electorpb.UndrainResponse), nil
+}
+
+func (*obedient) Protect(context.Context, *electorpb.ProtectRequest) (*electorpb.ProtectResponse, error) {
+	return new(electorpb.ProtectResponse), nil
+}
+
+func (o *obedient) Nodes(ctx context.Context, q *electorpb.NodesRequest) (*electorpb.NodesResponse, error) {
+	if o.says == nil {
+		return o.UnimplementedOperatorServiceServer.Nodes(ctx, q)
+	}
+	return o.says, nil
+}
+
+// A node that nobody has asked for by its address may be silent: it is shown, and the command does not fail.
+func TestANodeThatOthersKnowMayBeSilent(t *testing.T) {
+	t.Parallel()
+	gone, err := node.FreeAddresses(1)
+	require.NoError(t, err)
+	address := serving(t, &obedient{says: &electorpb.NodesResponse{
+		Node: "n0", Groups: 1, Progress: new(electorpb.Progress), Peers: []*electorpb.Peer{{Id: "n1", Address: gone[0]}},
+	}})
+	lines := succeed(t, "nodes", "-a", address, "--json")
+	require.Len(t, lines, 2)
+	var row nodeRow
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &row))
+	assert.Equal(t, "n1", row.Node)
+	assert.Equal(t, gone[0], row.Address)
+	assert.Contains(t, row.Error, "connection refused")
+	code, _, _ := run("nodes", "-a", gone[0])
+	assert.Equal(t, exitFailed, code, "it was asked for")
+}
+
+// What has become of a node is not made up.
+func TestANodeThatDoesNotSayWhatHasBecomeOfIt(t *testing.T) {
+	t.Parallel()
+	address := serving(t, new(obedient))
+	for _, command := range [][]string{{"undrain"}, {"undrain", "--json"}, {"protect", "on"}} {
+		code, stdout, stderr := run(append(command, "-a", address)...)
+		assert.Equal(t, exitFailed, code)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, "the node runs a version of hustings that does not know this call")
+	}
+}
+
+// Nothing is asked without the certificates that were given.
+func TestNodesAreNotAskedWithoutTheCertificatesThatWereGiven(t *testing.T) {
+	t.Parallel()
+	address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Progress: new(electorpb.Progress)}})
+	missing := t.TempDir() + "/missing.pem"
+	for _, command := range [][]string{{"nodes"}, {"protect", "on"}, {"drain"}, {"undrain"}, {"table"}} {
+		command = append(command, "-a", address)
+		assert.Contains(t, fail(t, exitUsage, append(command, "--ca", missing)...), "TLS needs --tls", command)
+		code, stdout, stderr := run(append(command, "--ca", missing, "--cert", missing, "--key", missing)...)
+		assert.Equal(t, exitFailed, code, command)
+		assert.Contains(t, stdout+stderr, "missing.pem: no such file or directory", command)
+	}
+}
+
+// The newest word counts, whoever has heard it.
+func TestTheNewestWordOfANodeCounts(t *testing.T) {
+	heard := func(ago time.Duration, state rpc.NodeState) operator.Nodes {
+		p := protocol.Peer{ID: "n9", Known: true, Heard: true, Silence: ago}
+		p.Standing.State = state
+		return operator.Nodes{Peers: []operator.Peer{{Peer: p, Address: "n9:7000"}}}
+	}
+	answers := []nodeAnswer{
+		{address: "n2:7000", err: assert.AnError},
+		{address: "n1:7000", err: assert.AnError},
+		{now: heard(3*time.Second, rpc.Serving)},
+		{now: heard(time.Second, rpc.Draining)},
+		{now: heard(2*time.Second, rpc.Drained)},
+	}
+	for i, id := range []string{"a", "b", "c"} {
+		answers[2+i].now.Self, answers[2+i].address = id, id+":7000"
+	}
+	var table strings.Builder
+	require.NoError(t, printNodes(&table, nodeRows(answers), false))
+	lines := strings.Split(table.String(), "\n")
+	assert.Regexp(t, `^- +n1:7000 `, lines[1], "nodes without a name come first, by their addresses")
+	assert.Regexp(t, `^- +n2:7000 `, lines[2])
+	assert.Regexp(t, `^n9 +n9:7000 +draining +- +- +- +1s ago by b `, lines[6])
+}

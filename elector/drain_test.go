@@ -1,0 +1,346 @@
+// Nodes are taken out of service without loss.
+
+package elector_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// ledBy counts the groups that each node leads.
+func (f *fleet) ledBy() (led map[int]int) {
+	led = make(map[int]int)
+	nodes, _ := f.leaders()
+	for _, node := range nodes {
+		led[node]++
+	}
+	return led
+}
+
+// elections counts how often the terms of all groups have risen since before.
+func (f *fleet) elections(before []memberstate.Term) (elections int) {
+	_, terms := f.leaders()
+	for i := range terms {
+		elections += int(terms[i] - before[i])
+	}
+	return elections
+}
+
+func drain(h *elector.Host) error { return h.Drain(context.Background()) }
+
+func TestADrainedNodeLeadsNothingAndTheOthersShareItsGroups(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 300, timing: elector.DefaultTiming()}, func(f *fleet) {
+		before := f.ledBy()
+		_, terms := f.leaders()
+		began := time.Now()
+		require.NoError(t, drain(f.hosts[0]))
+		assert.Less(t, time.Since(began), 3*f.timing.Heartbeat, "in virtual time, a heartbeat of which it waits at the end")
+		led := f.ledBy()
+		assert.Zero(t, led[0])
+		assert.Zero(t, led[-1])
+		assert.InDelta(t, before[0]/2, led[1]-before[1], 30)
+		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once, and no other")
+		p := f.hosts[0].Progress()
+		assert.Equal(t, rpc.Drained, p.Standing.State)
+		assert.Equal(t, before[0], p.Moved)
+		<-time.After(time.Minute)
+		assert.Zero(t, f.ledBy()[0])
+		assert.Equal(t, before[0], f.elections(terms), "nothing comes back")
+	})
+}
+
+func TestADrainedNodeLeadsWhatNobodyElseCan(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		require.NoError(t, drain(f.hosts[1]))
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy())
+		var stuck *elector.StuckError
+		require.ErrorAs(t, drain(f.hosts[2]), &stuck)
+		assert.Equal(t, f.groups, stuck.Progress.Led)
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy(), "each has a leader throughout")
+		f.kill(2)
+		<-time.After(5 * f.timing.Detection())
+		led := f.ledBy()
+		assert.Equal(t, f.groups, led[0]+led[1], "those that are drained lead on")
+		require.NoError(t, f.hosts[0].Serve())
+		<-time.After(5 * f.timing.Detection())
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy(), "until somebody serves")
+		f.revive(2)
+	})
+}
+
+func TestANodeServesAgainOnlyWhenItIsToldTo(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		f.kill(1)
+		<-time.After(5 * f.timing.Detection())
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy(), "the drained one stands last")
+		require.NoError(t, f.hosts[0].Serve())
+		<-time.After(f.timing.Detection())
+		require.NoError(t, drain(f.hosts[2]))
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+		f.revive(1)
+	})
+}
+
+func TestANewProcessOfADrainedNodeServes(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		f.kill(0)
+		f.revive(0)
+		<-time.After(5 * f.timing.Detection())
+		require.NoError(t, drain(f.hosts[1]))
+		led := f.ledBy()
+		assert.Zero(t, led[1])
+		assert.NotZero(t, led[0])
+	})
+}
+
+// An older version takes the place of a node that was drained. It exchanges no beats, so it cannot say that it serves.
+func TestANewProcessWithoutBeatsOfADrainedNodeServes(t *testing.T) {
+	older := false
+	withFleet(t, func(node int, c *elector.HostConfig) { c.NoNodeBeats = older && node == 0 }, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		older = true
+		f.kill(0)
+		f.revive(0)
+		<-time.After(2 * f.timing.Detection())
+		assert.False(t, f.peers(1)[0].Known, "of its present process nothing is known")
+		require.NoError(t, drain(f.hosts[1]))
+		require.NoError(t, drain(f.hosts[2]))
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+	})
+}
+
+// Nobody takes it for serving while it drains, although it answers leaders that offer no bond.
+func TestANodeWithoutBeatsThatDrainsIsNotTakenForServing(t *testing.T) {
+	older := false
+	withFleet(t, func(node int, c *elector.HostConfig) { c.NoNodeBeats = older && node == 0 }, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		older = true
+		f.kill(0)
+		f.revive(0)
+		require.NoError(t, drain(f.hosts[0]))
+		<-time.After(2 * f.timing.Detection())
+		require.NoError(t, drain(f.hosts[1]))
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy())
+	})
+}
+
+func TestANodeThatHoldsLeadsNothingUntilItServes(t *testing.T) {
+	withFleet(t, func(node int, c *elector.HostConfig) { c.Hold = node == 0 }, func(f *fleet) {
+		assert.Zero(t, f.ledBy()[0])
+		assert.Equal(t, rpc.Starting, f.hosts[0].Progress().Standing.State)
+		require.NoError(t, drain(f.hosts[1]))
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy())
+		require.NoError(t, f.hosts[0].Serve())
+		<-time.After(f.timing.Detection())
+		require.NoError(t, drain(f.hosts[2]))
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+	})
+}
+
+// Without beats between nodes the members say so in their answers.
+func TestANodeIsDrainedWithoutBeats(t *testing.T) {
+	withFleet(t, func(_ int, c *elector.HostConfig) { c.NoNodeBeats = true }, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		<-time.After(time.Second)
+		assert.Zero(t, f.ledBy()[0])
+		require.NoError(t, drain(f.hosts[1]))
+		assert.Equal(t, map[int]int{2: f.groups}, f.ledBy())
+	})
+}
+
+func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		f.isolate(0, true)
+		ctx, cancel := context.WithTimeout(context.Background(), f.timing.Heartbeat)
+		defer cancel()
+		err := f.hosts[0].Drain(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Contains(t, err.Error(), "elector: the node still leads ")
+		f.isolate(0, false)
+		<-time.After(10 * time.Second)
+		assert.Zero(t, f.ledBy()[0])
+		assert.Equal(t, rpc.Drained, f.hosts[0].Progress().Standing.State)
+	})
+}
+
+// n0's groups wait for voters that are there and cannot take over, and not when nobody is there.
+func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
+	var others atomic.Uint64 // where their ledgers end
+	behind := func(node int, c *elector.GroupConfig) {
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
+			if node == 0 {
+				return memberstate.Position{Term: 1, Index: 7}
+			}
+			return memberstate.Position{Term: 1, Index: others.Load()}
+		}
+	}
+	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: behind}, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[1]))
+		require.NoError(t, drain(f.hosts[2]))
+		require.NoError(t, f.hosts[1].Serve())
+		require.NoError(t, f.hosts[2].Serve())
+		<-time.After(f.timing.Detection())
+		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+		var stuck *elector.StuckError
+		require.ErrorAs(t, drain(f.hosts[0]), &stuck)
+		require.NoError(t, stuck.Cause)
+		assert.False(t, stuck.Progress.Deserted())
+		assert.Equal(t, f.groups, stuck.Progress.Stuck[protocol.StuckBehind])
+
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, f.hosts[0].DrainPatiently(ctx), context.DeadlineExceeded)
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		others.Store(7)
+		require.NoError(t, f.hosts[0].DrainPatiently(context.Background()))
+
+		require.NoError(t, f.hosts[0].Serve())
+		<-time.After(f.timing.Detection())
+		require.NoError(t, drain(f.hosts[2]))
+		require.NoError(t, drain(f.hosts[1]))
+		require.ErrorAs(t, f.hosts[0].DrainPatiently(context.Background()), &stuck)
+		assert.True(t, stuck.Progress.Deserted())
+		assert.True(t, stuck.Progress.Hopeless)
+		require.NoError(t, stuck.Cause)
+	})
+}
+
+// n0's engines write all the time, so the other ledgers are always behind when n1 is asked, and catch up soon after.
+func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
+	var lag atomic.Int64
+	written := func(node int, c *elector.GroupConfig) {
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
+			if lag.Load() == 0 {
+				return memberstate.Position{Term: 1}
+			}
+			at := time.Now()
+			if node > 0 {
+				at = at.Add(-time.Duration(lag.Load()))
+			}
+			return memberstate.Position{Term: 1, Index: uint64(at.UnixMilli() / 10)}
+		}
+	}
+	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: written}, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[1]))
+		require.NoError(t, drain(f.hosts[2]))
+		require.NoError(t, f.hosts[1].Serve())
+		<-time.After(f.timing.Detection())
+		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+		lag.Store(int64(20 * time.Millisecond))
+		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
+func TestAServingNodeIsNotDeserted(t *testing.T) {
+	p := elector.Progress{Led: 3}
+	assert.False(t, p.Deserted())
+	p.Stuck[protocol.StuckNoVoter], p.Stuck[protocol.StuckLeaving], p.Stuck[protocol.StuckNotAble] = 1, 2, 3
+	p.Led = 6
+	assert.True(t, p.Deserted())
+	p.Led++
+	assert.False(t, p.Deserted(), "one is being handed over")
+	assert.False(t, (&elector.Progress{}).Deserted(), "nothing is left")
+}
+
+func TestServeEndsADrain(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[1]))
+		require.NoError(t, drain(f.hosts[2]))
+		ended := make(chan error, 1)
+		go func() { ended <- drain(f.hosts[0]) }()
+		<-time.After(f.timing.Heartbeat)
+		require.NoError(t, f.hosts[0].Serve())
+		require.ErrorIs(t, <-ended, elector.ErrServing)
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+	})
+}
+
+func TestADrainEndsWhenTheLastGroupEnds(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		f.isolate(0, true)
+		drained := make(chan error)
+		go func() { drained <- drain(f.hosts[0]) }()
+		synctest.Wait()
+		for _, el := range f.hosts[0].Electors() {
+			require.NoError(t, el.Stop(endedContext()))
+		}
+		require.NoError(t, <-drained)
+		assert.Equal(t, rpc.Drained, f.hosts[0].Progress().Standing.State)
+		f.isolate(0, false)
+		f.revive(0)
+	})
+}
+
+func TestAHostWithoutGroupsIsNotDrained(t *testing.T) {
+	h := elector.IsolatedHost(t, new(memberstate.MemStore))
+	require.ErrorIs(t, drain(h), elector.ErrStopped)
+	require.ErrorIs(t, h.Serve(), elector.ErrStopped)
+}
+
+// A host that is closed hands over as many groups at a time as a drain does, also if it has been protected.
+func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
+		before := f.ledBy()
+		require.Greater(t, before[0], 200)
+		_, terms := f.leaders()
+		require.NoError(t, f.hosts[0].Protect(true))
+		closed := make(chan error)
+		go func() { closed <- f.hosts[0].Close(context.Background()) }()
+		atATime, led := 0, 900
+		for more := true; more; {
+			select {
+			case err := <-closed:
+				require.NoError(t, err)
+				more = false
+			case <-time.After(100 * time.Microsecond):
+				atATime = max(atATime, f.hosts[0].Progress().Moving)
+				led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
+			}
+		}
+		assert.Equal(t, protocol.UsualMoves, atATime)
+		assert.GreaterOrEqual(t, led, 900-protocol.UsualMoves, "no more are without a leader at a time")
+		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once")
+		f.start(0)
+		<-time.After(f.timing.Detection())
+		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
+		assert.False(t, f.hosts[0].Progress().Protected)
+	})
+}
+
+func TestAHostThatNobodyAnswersIsClosedSoon(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
+		f.isolate(0, true)
+		began := time.Now()
+		require.NoError(t, f.hosts[0].Close(context.Background()))
+		assert.Less(t, time.Since(began), 4*f.timing.Detection())
+		f.start(0)
+	})
+}
+
+func TestAHostThatIsClosedHandsOverUntilTheContextEnds(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
+		defer cancel()
+		others := func() int { return f.hosts[1].Progress().Led + f.hosts[2].Progress().Led }
+		before := others()
+		require.NoError(t, f.hosts[0].Close(ctx))
+		assert.Equal(t, before, others(), "a handover takes longer")
+		assert.Zero(t, f.hosts[0].Progress().Led)
+		f.start(0)
+	})
+}

@@ -1,0 +1,125 @@
+// A node that is protected hands over nothing of its own accord.
+
+package elector_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestAProtectedNodeDoesNotDrain(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		before := f.ledBy()
+		require.NoError(t, f.hosts[0].Protect(true))
+		var stuck *elector.StuckError
+		err := drain(f.hosts[0])
+		require.ErrorIs(t, err, elector.ErrProtected)
+		require.ErrorAs(t, err, &stuck)
+		assert.Equal(t, before[0], stuck.Progress.Waiting, "all of them wait")
+		assert.Zero(t, stuck.Progress.AllStuck())
+		<-time.After(time.Minute)
+		assert.Equal(t, before, f.ledBy())
+
+		require.NoError(t, f.hosts[0].Protect(false))
+		<-time.After(f.timing.Heartbeat)
+		assert.Zero(t, f.ledBy()[0], "the drain has gone on")
+		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
+func TestProtectionEndsTheWaitForADrain(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		f.isolate(0, true)
+		ended := make(chan error)
+		go func() { ended <- drain(f.hosts[0]) }()
+		synctest.Wait()
+		require.NoError(t, f.hosts[0].Protect(true))
+		require.ErrorIs(t, <-ended, elector.ErrProtected)
+		f.isolate(0, false)
+	})
+}
+
+func TestAnOrderForOneGroupIsDoneUnderProtection(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, f.hosts[0].Protect(true))
+		before := f.ledBy()[0]
+		for _, el := range f.hosts[0].Electors() {
+			if el.Status().Role == memberstate.Leader {
+				require.NoError(t, el.TransferLeadership(context.Background(), ""))
+				break
+			}
+		}
+		assert.Equal(t, before-1, f.ledBy()[0])
+	})
+}
+
+func TestAProtectedNodeOffersPreferredMembersNothing(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		prefer := func(groups int) {
+			for _, h := range f.hosts {
+				for _, el := range h.Electors()[:groups] {
+					require.NoError(t, el.SetPreferred("n0"))
+				}
+			}
+			<-time.After(5 * f.timing.Detection())
+		}
+		before := f.ledBy()
+		for _, h := range f.hosts {
+			require.NoError(t, h.Protect(true))
+		}
+		prefer(f.groups)
+		assert.Equal(t, before, f.ledBy())
+		messages, _ := f.traffic(time.Minute)
+		assert.Zero(t, messages, "its leaders rest, because they offer nothing")
+		for _, h := range f.hosts {
+			require.NoError(t, h.Protect(false))
+		}
+		<-time.After(5 * f.timing.Detection())
+		assert.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+	})
+}
+
+func TestAGroupThatJoinsLaterIsProtected(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		join := func(node int) *elector.Elector {
+			require.NoError(t, f.hosts[node].Protect(true))
+			c := elector.GroupOf("late", "n0", "n1", "n2")
+			c.Timing, c.Preferred = f.timing, []string{"n0"}
+			el, err := f.hosts[node].Join(c)
+			require.NoError(t, err)
+			require.NoError(t, el.Start())
+			return el
+		}
+		others := []*elector.Elector{join(1), join(2)}
+		<-time.After(5 * f.timing.Detection())
+		preferred := join(0)
+		<-time.After(time.Minute)
+		leader := preferred.Status().Leader
+		assert.NotEqual(t, f.hosts[0].Self(), leader)
+		assert.NotEmpty(t, leader)
+		assert.Equal(t, leader, others[0].Status().Leader)
+	})
+}
+
+func TestProtectionDoesNotKeepAHostFromClosing(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 1000, timing: elector.DefaultTiming()}, func(f *fleet) {
+		_, terms := f.leaders()
+		led := f.ledBy()[0]
+		closed := make(chan error)
+		go func() { closed <- f.hosts[0].Close(context.Background()) }()
+		synctest.Wait() // it has begun to hand over
+		require.NoError(t, f.hosts[0].Protect(true))
+		require.NoError(t, <-closed)
+		assert.Zero(t, f.ledBy()[0])
+		assert.Equal(t, led, f.elections(terms), "all are handed over")
+		f.revive(0)
+	})
+}

@@ -1,0 +1,451 @@
+// Draining a node (D28): it hands over all groups that it leads, a few at a time, while service goes on.
+//
+// The node says in its beats that it drains, so its members stand last, and nobody hands over to them. Then
+// each group that it leads is handed over like on the order of an operator: to a voter that is caught up, whose
+// node serves. A group that nobody can take over does not keep others waiting: it is tried again after a
+// detection time, and after twice as long each time that it fails. It goes on being led meanwhile. What the node is elected
+// to lead while it drains, because nobody else could be, is handed over in the same way.
+//
+// A node that is protected drains, too, but begins no handovers until that is over, see protection.go.
+//
+// Draining decides nothing but when handovers begin. It ends with the process, or when it is ordered to.
+
+package protocol
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// Stuck is why a group cannot be handed over for now.
+type Stuck uint8
+
+const (
+	// StuckNoVoter: there is no other voter, or none that answers.
+	StuckNoVoter Stuck = iota
+	// StuckLeaving: the nodes of all that answer do not serve either.
+	StuckLeaving
+	// StuckNotAble: those that answer are not able to lead.
+	StuckNotAble
+	// StuckBehind: their ledgers do not reach as far as the leader's.
+	StuckBehind
+	// StuckRefused: they do not follow this leader, or their engines still serve a term that they led before.
+	StuckRefused
+	// StuckNotPaused: the leader's engine did not pause its writes.
+	StuckNotPaused
+	// StuckNotElected: the voter that was to take over was not elected.
+	StuckNotElected
+	// StuckBusy: another handover is under way.
+	StuckBusy
+
+	// Stucks is how many reasons there are.
+	Stucks = iota
+)
+
+var stuckNames = [Stucks]string{
+	StuckNoVoter: "no voter", StuckLeaving: "all leaving", StuckNotAble: "not able", StuckBehind: "behind", StuckRefused: "refused",
+	StuckNotPaused: "not paused", StuckNotElected: "not elected", StuckBusy: "busy",
+}
+
+// String names the reason.
+func (s Stuck) String() string { return named(stuckNames[:], s, "unknown reason") }
+
+// Progress is how far a node has come with handing over.
+type Progress struct {
+	Standing rpc.Standing
+	// Led is how many groups the node leads: those that wait for their turn, those that are being handed over, and
+	// those that cannot be, by the reason. A node that does not drain hands over none of them.
+	Led, Waiting, Moving int
+	Stuck                [Stucks]int
+	// Moved is how many groups it has given up since the drain began.
+	Moved int
+	// Protected says that the node hands over nothing of its own accord, see Node.Protect.
+	Protected bool
+	// Hopeless says that all groups that are left have been tried several times.
+	Hopeless bool
+}
+
+// AllStuck is how many groups cannot be handed over for now.
+func (p *Progress) AllStuck() (all int) {
+	for _, n := range p.Stuck {
+		all += n
+	}
+	return all
+}
+
+// Deserted says that nobody is there to take over any of the groups that are left: no other voter answers, or those that do
+// are not able to lead, or their nodes do not serve. To wait longer helps only if another node comes. (A node that exchanges no
+// beats says only that its members are not able to lead, even if the reason is that it drains.)
+func (p *Progress) Deserted() bool {
+	return p.Led > 0 && p.Led == p.Stuck[StuckNoVoter]+p.Stuck[StuckLeaving]+p.Stuck[StuckNotAble]
+}
+
+// drain is what a node remembers of a drain.
+type drain struct {
+	on      bool
+	most    int // handovers under way at a time
+	waiting []*Group
+	first   int             // of waiting; before it there are none any more
+	moves   map[*Group]move // those that were tried
+	moving  int             // handovers under way
+	moved   int
+	stuck   [Stucks]int
+	young   int // groups that are stuck, and were tried less often than hopeless
+	later   [maxTries]retries
+	refused []*Group // that no voter will take over, as was heard in this turn
+	shown   Progress
+}
+
+// move is the handover of a group.
+type move struct {
+	order *Order // under way; nil: the group is stuck
+	tries uint8
+	why   Stuck
+	next  time.Duration // when it is tried again
+}
+
+// retries are groups that were tried equally often, in the order in which they are tried again.
+type retries struct {
+	all   []retry
+	first int
+}
+
+type retry struct {
+	group *Group
+	at    time.Duration
+}
+
+const (
+	// UsualMoves is how many handovers are under way at a time: enough that none waits for another's messages and
+	// saves, and few enough that each is as fast as alone.
+	UsualMoves = 128
+	// maxTries bounds the wait for the next try to 2^(maxTries-1) detection times.
+	maxTries = 8
+	// hopeless is after how many tries a group is said to be stuck for good. It is tried on all the same.
+	hopeless = 3
+)
+
+// Drain has the node hand over all that it leads, so many groups at a time; 0: a number that suits real nodes. One that drains
+// already goes on with the new number.
+func (n *Node) Drain(most int) {
+	d := &n.draining
+	if most == 0 {
+		most = UsualMoves
+	}
+	if d.on {
+		d.most = most
+		d.retryAll()
+		return
+	}
+	*d = drain{on: true, most: most, moves: make(map[*Group]move), shown: d.shown}
+	n.stand(rpc.Draining)
+	for _, g := range n.edge.Groups() {
+		if g.notes.has(isLed) {
+			d.add(g)
+		}
+	}
+	n.showProgress()
+}
+
+// endDrain ends a drain. Handovers under way go on.
+func (n *Node) endDrain() {
+	d := &n.draining
+	for _, g := range d.waiting[d.first:] {
+		g.notes.set(toMove, false)
+	}
+	*d = drain{shown: d.shown}
+}
+
+// add has a group handed over that this node leads.
+func (d *drain) add(g *Group) {
+	if !d.on || g.notes.has(toMove) {
+		return
+	}
+	g.notes.set(toMove, true)
+	d.waiting = append(d.waiting, g)
+}
+
+// gone notes that this node does not lead a group any more.
+func (d *drain) gone(g *Group) {
+	if !d.on {
+		return
+	}
+	d.moved++
+	if m, tried := d.moves[g]; tried {
+		d.forget(&m)
+		delete(d.moves, g)
+	}
+}
+
+// forget takes a move out of the counts.
+func (d *drain) forget(m *move) {
+	switch {
+	case m.order != nil:
+		d.moving--
+	default:
+		d.stuck[m.why]--
+		if m.tries < hopeless {
+			d.young--
+		}
+	}
+}
+
+// retryAll has all groups that are stuck tried again now.
+func (d *drain) retryAll() {
+	for i := range d.later {
+		l := &d.later[i]
+		for _, r := range l.all[l.first:] {
+			if d.waits(&r) {
+				d.add(r.group)
+			}
+		}
+		*l = retries{}
+	}
+}
+
+// waits says whether a group is still stuck, and waits for this try.
+func (d *drain) waits(r *retry) bool {
+	m, tried := d.moves[r.group]
+	return tried && m.order == nil && m.next == r.at
+}
+
+// moveSome begins as many handovers as there is room for.
+func (n *Node) moveSome() {
+	d := &n.draining
+	if d.on {
+		n.giveUpRefused()
+		if !n.stands.protected {
+			n.retry()
+			n.moveWaiting()
+		}
+		n.standDrained()
+	}
+	n.showProgress()
+}
+
+// moveWaiting begins handovers of groups that wait for their turn.
+func (n *Node) moveWaiting() {
+	d := &n.draining
+	for d.moving < d.most && d.first < len(d.waiting) {
+		g := d.waiting[d.first]
+		d.waiting[d.first] = nil
+		d.first++
+		g.notes.set(toMove, false)
+		if g.notes.has(isLed) && d.moves[g].order == nil {
+			n.move(g)
+		}
+	}
+	if d.first == len(d.waiting) {
+		d.waiting, d.first = emptied(d.waiting), 0
+	}
+}
+
+// showProgress shows how far the node has come, if that has changed.
+func (n *Node) showProgress() {
+	if p := n.progress(); p != n.draining.shown {
+		n.draining.shown = p
+		n.edge.Progress(p)
+	}
+}
+
+// retry has groups that are stuck tried again whose time has come.
+func (n *Node) retry() {
+	for i := range n.draining.later {
+		l := &n.draining.later[i]
+		for l.first < len(l.all) && l.all[l.first].at <= n.now {
+			if n.draining.waits(&l.all[l.first]) {
+				n.draining.add(l.all[l.first].group)
+			}
+			l.all[l.first] = retry{}
+			l.first++
+		}
+		if l.first == len(l.all) {
+			l.all, l.first = emptied(l.all), 0
+		}
+	}
+}
+
+// move begins the handover of a group.
+func (n *Node) move(g *Group) {
+	d := &n.draining
+	m, tried := d.moves[g]
+	if tried {
+		d.forget(&m)
+	}
+	if why, hindered := n.hindersMove(g); hindered {
+		n.sticks(g, m, why)
+		return
+	}
+	o := &Order{}
+	o.Settled = func(err error) { n.moveEnds(g, o, err) }
+	m.order = o
+	d.moves[g] = m
+	d.moving++
+	n.Obey(g, o)
+}
+
+// hindersMove says why nobody need be asked to take over a group.
+func (n *Node) hindersMove(g *Group) (why Stuck, hindered bool) {
+	n.open(g)
+	alive := g.RestsOn()
+	if !g.Rests() {
+		alive = g.Alive()
+	}
+	switch alive &= g.Rules.others(); {
+	case alive == 0:
+		return StuckNoVoter, true
+	case alive&^g.Rules.lastChoice() == 0:
+		return StuckLeaving, true
+	}
+	return 0, false
+}
+
+// moveEnds notes the outcome of a handover. If it has succeeded, the group has been counted already.
+func (n *Node) moveEnds(g *Group, o *Order, err error) {
+	d := &n.draining
+	m, tried := d.moves[g]
+	if !tried || m.order != o {
+		return
+	}
+	d.moving--
+	if err == nil || !g.notes.has(isLed) {
+		delete(d.moves, g)
+		return
+	}
+	n.sticks(g, m, whyStuck(err))
+}
+
+// sticks notes that a group could not be handed over.
+func (n *Node) sticks(g *Group, m move, why Stuck) {
+	d := &n.draining
+	wait := g.Rules.Timing.Detection() << min(m.tries, maxTries-1)
+	m.order, m.why, m.next = nil, why, n.now+wait
+	l := &d.later[min(m.tries, maxTries-1)]
+	l.all = append(l.all, retry{g, m.next})
+	m.tries = min(m.tries+1, maxTries)
+	d.moves[g] = m
+	d.stuck[why]++
+	if m.tries < hopeless {
+		d.young++
+	}
+}
+
+// whyStuck is the reason in the error of a handover: of the voter that came nearest to taking over.
+func whyStuck(err error) Stuck {
+	failed, ok := errors.AsType[*TransferError](err)
+	if !ok {
+		return StuckBusy
+	}
+	nearest, why := -1, StuckNoVoter
+	for _, o := range failed.Obstacles {
+		if near := slices.Index(nearness[:], o.Hindrance); near > nearest {
+			nearest, why = near, stuckBy[near]
+		}
+	}
+	return why
+}
+
+// nearness orders what keeps voters from taking over, from the farthest to the nearest, and stuckBy is the reason that
+// follows from it.
+var (
+	nearness = [...]Hindrance{
+		HinderedSilent, HinderedUnanswered, HinderedNotAsked, HinderedNotAble, HinderedNotFollowing, HinderedBehind, HinderedNotPaused, HinderedNotElected,
+	}
+	stuckBy = [len(nearness)]Stuck{
+		StuckNoVoter, StuckNoVoter, StuckNoVoter, StuckNotAble, StuckRefused, StuckBehind, StuckNotPaused, StuckNotElected,
+	}
+)
+
+// refusedBy notes that a voter will not take over. When none is left that might, the handover need not wait for its
+// time to be over. One whose ledger is behind might, as long as that grows: while the leader writes, a ledger is mostly behind
+// when the first question arrives, and reaches the goal, which is fixed, soon after.
+func (n *Node) refusedBy(g *Group, a *attempt) {
+	d, h := &n.draining, g.Handover()
+	if m := d.moves[g]; m.order == nil || h.Phase != Probing {
+		return
+	}
+	for seat := range (g.Rules.others() & g.Alive() &^ g.Rules.lastChoice()).Seats() {
+		if _, answered := a.answered[seat]; !answered || a.catchingUp.Has(seat) {
+			return
+		}
+	}
+	d.refused = append(d.refused, g)
+}
+
+// giveUpRefused ends the handovers of groups that nobody will take over.
+func (n *Node) giveUpRefused() {
+	for i, g := range n.draining.refused {
+		n.draining.refused[i] = nil
+		m, x := n.draining.moves[g], g.transient()
+		if m.order == nil || x == nil || x.attempt == nil || g.Handover().Phase != Probing {
+			continue
+		}
+		n.Withdraw(g, m.order, &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, x.attempt)})
+	}
+	n.draining.refused = emptied(n.draining.refused)
+}
+
+// Ended has a node that drains say that it is drained, because its last group has ended. The order may have come after its last turn.
+func (n *Node) Ended() {
+	if n.draining.on {
+		n.stand(rpc.Drained)
+		n.showProgress()
+	}
+}
+
+// standDrained says so when the node has led nothing for a heartbeat, and takes it back when it leads something again.
+func (n *Node) standDrained() {
+	switch due, empty := n.drainedAt(); {
+	case !empty:
+		n.stand(rpc.Draining)
+	case n.now >= due:
+		n.stand(rpc.Drained)
+	}
+}
+
+// drainedAt is when the node is drained if it begins to lead nothing more.
+func (n *Node) drainedAt() (due time.Duration, empty bool) {
+	if n.stands.led > 0 {
+		return 0, false
+	}
+	for _, e := range n.stands.electorates {
+		due = max(due, n.stands.ledAt+e.Rules.Timing.Heartbeat)
+	}
+	return due, true
+}
+
+// nextMove is when moveSome has something to do; false if only others can change something.
+func (n *Node) nextMove() (at time.Duration, waits bool) {
+	d := &n.draining
+	if !d.on {
+		return 0, false
+	}
+	if n.stands.own.State != rpc.Drained {
+		at, waits = n.drainedAt()
+	}
+	switch {
+	case n.stands.protected:
+		return at, waits
+	case d.moving < d.most && d.first < len(d.waiting):
+		return 0, true
+	}
+	for i := range d.later {
+		if l := &d.later[i]; l.first < len(l.all) && (!waits || l.all[l.first].at < at) {
+			at, waits = l.all[l.first].at, true
+		}
+	}
+	return at, waits
+}
+
+func (n *Node) progress() Progress {
+	d := &n.draining
+	p := Progress{Standing: n.stands.own, Protected: n.stands.protected, Led: n.stands.led, Moving: d.moving, Stuck: d.stuck, Moved: d.moved}
+	if d.on {
+		p.Waiting = p.Led - p.Moving - p.AllStuck()
+		p.Hopeless = p.Led > 0 && p.Waiting == 0 && p.Moving == 0 && d.young == 0
+	}
+	return p
+}

@@ -1,0 +1,51 @@
+// Mute nodes: a node that has exchanged beats is started again without them, or with an older version.
+//
+// Leaders that rest do without the members there, as if the node were dead. A voter there
+// asks for votes after a while, and is noticed. An observer never asks for anything, so it would find no leader. So
+// every few heartbeats a node wakes one of the leaders that rest and have a member at a silent node, to send that one a
+// heartbeat. This costs the same for any number of groups. If anything comes from the silent node, it is mute and not
+// dead: all leaders that rest and have a member there are called, and beat by themselves as long as members there answer.
+
+package protocol
+
+// mute says whether a node is there although it sends no beats any more.
+func (n *Node) mute(p *peer) bool {
+	return p.muteAt != 0 && n.silent(p) && n.now-p.muteAt < countsPresent*n.beats.every
+}
+
+// hearsMute takes in that a message has come from a node, for a group whose leader offers it bonds.
+func (n *Node) hearsMute(p *peer) {
+	if p.spokeAt == 0 || !n.silent(p) {
+		return
+	}
+	known := n.mute(p)
+	if p.muteAt = n.now; !known {
+		n.unbound(p)
+		n.call(p)
+	}
+}
+
+// probe wakes a leader for each silent node, with the beat that is due now, once in so many beats.
+func (n *Node) probe() {
+	if n.beats.number%countsPresent != 0 {
+		return
+	}
+	for _, p := range n.beats.peers {
+		if p.link.peer == 0 || p.deaf || !n.silent(p) || n.mute(p) {
+			continue
+		}
+		for _, c := range n.beats.rest {
+			if c.rules.All.Has(c.electorate.Members.Seat(p.id)) {
+				n.probeIn(c.groups[int(n.beats.number/countsPresent)%len(c.groups)], p)
+				break
+			}
+		}
+	}
+}
+
+// probeIn has a leader that rests send a member a heartbeat, and rest again if nothing comes back.
+func (n *Node) probeIn(g *Group, p *peer) {
+	n.wake(g)
+	o := g.offers()
+	o.before, o.rings = o.before.With(g.Members.Seat(p.id)), countsPresent-2
+}

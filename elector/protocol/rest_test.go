@@ -1,0 +1,94 @@
+// What leaders that rest count.
+
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// restsAfterABeat is a leader that rests on n1 and n2. They have answered its last heartbeat, which it sent that long
+// after the newest beat of its node that was answered.
+func restsAfterABeat(t *testing.T, after time.Duration) (f *flock, g *Group, beat time.Duration) {
+	t.Helper()
+	f, c := leasing(t, 1)
+	n, g := f.node, f.groups[0]
+	n.wake(g)
+	beat = c.confirmed + after
+	n.At(beat)
+	g.countBeat(c.seats.With(g.Rules.Self))
+	g.duties.sent.beats[g.Beat()%recentBeats] = beat
+	require.True(t, g.answeredBy(c.seats, g.Rules))
+	n.rest(g)
+	require.True(t, g.Rests())
+	return f, g, beat
+}
+
+// It rests although its node's next beat is not answered yet. If no beat is answered any more, it has missed no more
+// heartbeats than if it had gone on by itself.
+func TestALeaderThatRestsCountsItsLastHeartbeat(t *testing.T) {
+	interval := DefaultTiming().Heartbeat
+	f, g, beat := restsAfterABeat(t, interval*3/2)
+	n := f.node
+	n.At(beat + 3*interval + interval/2)
+	assert.Equal(t, n.now-beat, n.quorumAge(g))
+	n.wake(g)
+	assert.Equal(t, n.now-beat, n.quorumAge(g))
+	assert.Equal(t, uint32(2), g.Beat()-g.HeardBeat())
+	sent, known := g.beatSent(g.HeardBeat())
+	assert.True(t, known)
+	assert.Equal(t, beat, sent)
+	assert.Equal(t, g.Rules.Voters, g.office.acks[g.HeardBeat()%recentBeats], "both have answered it")
+	assert.Zero(t, g.offers().beatAt)
+}
+
+// A later beat of its node counts as soon as a quorum has answered it.
+func TestALaterBeatCountsInsteadOfTheLastHeartbeat(t *testing.T) {
+	interval := DefaultTiming().Heartbeat
+	f, g, beat := restsAfterABeat(t, interval)
+	n := f.node
+	f.later(interval)
+	require.Greater(t, g.cohort.confirmed, beat)
+	confirmed := n.now
+	n.At(n.now + interval)
+	assert.Equal(t, n.now-confirmed, n.quorumAge(g))
+	n.wake(g)
+	assert.Equal(t, n.now-confirmed, n.quorumAge(g))
+	assert.Equal(t, memberstate.SetOf(1, 2), g.office.acks[g.HeardBeat()%recentBeats], "only n1 has answered it")
+}
+
+// It stays open until then, because there is no room for the time in a packed group.
+func TestALeaderIsNotPackedWhileItsLastHeartbeatCounts(t *testing.T) {
+	interval := DefaultTiming().Heartbeat
+	f, g, _ := restsAfterABeat(t, interval)
+	n := f.node
+	for range 4 {
+		n.At(n.packs)
+		n.pack()
+		require.NotNil(t, g.desk)
+	}
+	f.later(0)
+	n.At(n.packs)
+	n.pack()
+	assert.NotNil(t, g.packed)
+}
+
+// A lone voter's lease lasts less than two heartbeats longer than its newest beat. So when it wakes, its next heartbeat is
+// due when its node's next beat was.
+func TestALoneVoterThatWakesBeatsWhenItsNodeWouldHave(t *testing.T) {
+	f, c := leasing(t, 1)
+	n, g := f.node, f.groups[0]
+	c.rules.Voters, c.rules.All = memberstate.SetOf(1), memberstate.SetOf(1, 2, 3)
+	interval := c.rules.Timing.Heartbeat
+	n.At(n.now + interval)
+	n.confirmAlone()
+	beat := n.now
+	n.At(n.now + interval - 1)
+	n.wake(g)
+	assert.Equal(t, beat+interval, g.due)
+}

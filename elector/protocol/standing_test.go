@@ -1,0 +1,65 @@
+// A peer that does not serve is asked whether it serves again.
+
+package protocol
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// No leader here offers a bond, so nothing else would be sent to the peer; and the beat that says that it serves
+// again may have been lost.
+func TestAPeerThatDoesNotServeIsAskedAgain(t *testing.T) {
+	f := newFlock(t)
+	n := f.node
+	asked := func(says rpc.Standing) (times int) {
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Standing: says})
+		n.sendBeats()
+		f.sent = nil
+		heartbeat := f.groups[0].Rules.Timing.Heartbeat
+		for range 4 * countsPresent {
+			n.At(n.now + heartbeat)
+			n.sendBeats()
+		}
+		assert.False(t, slices.ContainsFunc(f.sent, func(b rpc.Beat) bool { return b.To != "n1" }), "others serve")
+		return len(f.sent)
+	}
+	assert.Zero(t, asked(rpc.Standing{}), "it serves")
+	assert.Equal(t, 4, asked(rpc.Standing{State: rpc.Draining, Changes: 1}))
+	assert.Zero(t, asked(rpc.Standing{Changes: 2}), "it serves again")
+	assert.Zero(t, n.beats.due, "no beat is due any more")
+}
+
+// A process that exchanges no beats takes the place of one that has said that it drains.
+func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(f *flock, g *Group, msg *rpc.Message)
+		over   bool
+	}{
+		"it serves":                   {func(*flock, *Group, *rpc.Message) {}, true},
+		"it does not serve":           {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Unable = memberstate.SetOf(2) }, false},
+		"it exchanges beats":          {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Bond = &rpc.Bond{Session: n1At5} }, false},
+		"it has beaten just now":      {func(f *flock, _ *Group, _ *rpc.Message) { f.node.At(f.node.now - 1) }, false},
+		"no bond was offered to it":   {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers = nil }, false},
+		"it is no answer of a member": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.From = "stranger" }, false},
+		"it answers no heartbeat":     {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Kind = rpc.VoteResponse }, false},
+	} {
+		f, g, _ := offering(t)
+		n := f.node
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Standing: rpc.Standing{State: rpc.Draining, Changes: 7}})
+		n.At(n.now + 2*n.beats.every)
+		msg := taken(0)
+		msg.From, msg.To, msg.Group, msg.Voters, msg.Bond = "n1", "n0", g.name, g.Members.Digest(), nil
+		c.change(f, g, msg)
+		n.Deliver(g, msg)
+		p := n.peerOf(g, 2)
+		assert.Equal(t, !c.over, p.leaves(), name)
+		assert.Equal(t, !c.over, p.told, name)
+		assert.Equal(t, !c.over, g.maintenance.LastChoice.Has(2), name)
+	}
+}
