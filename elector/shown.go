@@ -33,22 +33,30 @@ func (e *Elector) show(v protocol.View) {
 
 // awaitOther returns true when this view is no longer the latest, and false if the context ends before. It looks for
 // a newer view after it has made the channel, and show looks for a channel after it has stored the view. So at least
-// one of them sees the other.
+// one of them sees the other. The channel may be that of the change which has brought this very view, not closed yet;
+// then there is another one to wait for.
 func (e *Elector) awaitOther(ctx context.Context, v *numberedView) bool {
+	for {
+		replaced := e.awaited()
+		if e.view.Load() != v {
+			return true
+		}
+		select {
+		case <-replaced:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// awaited is the channel that show closes next.
+func (e *Elector) awaited() <-chan struct{} {
 	x := e.ensureExtras()
-	replaced := x.replaced.Load()
-	for replaced == nil {
+	for {
+		if replaced := x.replaced.Load(); replaced != nil {
+			return *replaced
+		}
 		made := make(chan struct{})
 		x.replaced.CompareAndSwap(nil, &made)
-		replaced = x.replaced.Load()
-	}
-	if e.view.Load() != v {
-		return true
-	}
-	select {
-	case <-*replaced:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -221,8 +221,8 @@ func (n *Node) moveSome() {
 			n.retry()
 			n.moveWaiting()
 		}
-		n.standDrained()
 	}
+	n.standDrained()
 	n.showProgress()
 }
 
@@ -399,6 +399,7 @@ func (n *Node) Ended() {
 // standDrained says so when the node has led nothing for a heartbeat, and takes it back when it leads something again.
 func (n *Node) standDrained() {
 	switch due, empty := n.drainedAt(); {
+	case !n.draining.on:
 	case !empty:
 		n.stand(rpc.Draining)
 	case n.now >= due:

@@ -171,6 +171,7 @@ func (n *Node) countLed(g *Group) {
 		s.led++
 		n.balancing.begins(g, n.now)
 		n.draining.add(g)
+		n.standDrained()
 	default:
 		g.notes.set(isLed, false)
 		s.led, s.ledAt = s.led-1, n.now

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -62,4 +63,19 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		assert.Equal(t, !c.over, p.told, name)
 		assert.Equal(t, !c.over, g.maintenance.LastChoice.Has(2), name)
 	}
+}
+
+// An order may have the node show its progress before its turn ends.
+func TestANodeThatIsElectedIsDrainedNoMoreAtOnce(t *testing.T) {
+	c := newCrossing(t, 1)
+	n, g := c.leads.node, c.leads.groups[0]
+	require.Equal(t, memberstate.Leader, g.Role)
+	n.Drain(0)
+	n.At(n.now + g.Rules.Timing.Heartbeat)
+	n.moveSome()
+	require.Equal(t, rpc.Drained, n.Standing().State, "it has not counted the group yet")
+	n.countLed(g)
+	n.Protect(true)
+	assert.Equal(t, rpc.Draining, n.draining.shown.Standing.State)
+	assert.Equal(t, 1, n.draining.shown.Led)
 }
