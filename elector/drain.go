@@ -25,7 +25,10 @@ type StuckError struct {
 func (e *StuckError) Error() string {
 	p := &e.Progress
 	text := fmt.Sprintf("elector: the node still leads %d groups", p.Led)
-	if p.Led == 1 {
+	switch p.Led {
+	case 0:
+		text = "elector: the node leads nothing, but not yet for a heartbeat"
+	case 1:
 		text = "elector: the node still leads 1 group"
 	}
 	var parts []string
@@ -55,8 +58,8 @@ func (e *StuckError) Unwrap() error { return e.Cause }
 //
 // Drain returns nil once the node has led nothing for a heartbeat. It returns a *StuckError when all groups that are
 // left have been tried three times, or when the context ends. Even then the node goes on draining, and groups that could not
-// be handed over are led, and tried again, ever more rarely. If the node is protected, or becomes so, the error wraps ErrProtected, and
-// the node goes on once that is over. Calls may overlap.
+// be handed over are led, and tried again, ever more rarely. If the node leads something while it is protected, the error wraps
+// ErrProtected, and the node goes on once that is over. Calls may overlap.
 func (h *Host) Drain(ctx context.Context) error {
 	return h.drainUntil(ctx, func(p *Progress) bool { return p.Hopeless })
 }
@@ -79,7 +82,7 @@ func (h *Host) drainUntil(ctx context.Context, enough func(*Progress) bool) erro
 			return nil
 		case p.Standing.State == rpc.Serving:
 			return ErrServing
-		case p.Protected:
+		case p.Protected && p.Led > 0:
 			return &StuckError{p, ErrProtected}
 		case enough(&p):
 			return &StuckError{Progress: p}

@@ -49,7 +49,7 @@ func TestADrainedNodeLeadsNothingAndTheOthersShareItsGroups(t *testing.T) {
 		led := f.ledBy()
 		assert.Zero(t, led[0])
 		assert.Zero(t, led[-1])
-		assert.InDelta(t, before[0]/2, led[1]-before[1], 30)
+		assert.InDelta(t, led[1], led[2], 3, "they lead as many each")
 		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once, and no other")
 		p := f.hosts[0].Progress()
 		assert.Equal(t, rpc.Drained, p.Standing.State)
@@ -57,6 +57,21 @@ func TestADrainedNodeLeadsNothingAndTheOthersShareItsGroups(t *testing.T) {
 		<-time.After(time.Minute)
 		assert.Zero(t, f.ledBy()[0])
 		assert.Equal(t, before[0], f.elections(terms), "nothing comes back")
+	})
+}
+
+// Nodes are replaced one after another. Each that comes back leads nothing, until the next one gives.
+func TestEachDrainGivesToTheNodeThatLeadsTheFewest(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 300, timing: elector.DefaultTiming()}, func(f *fleet) {
+		for node := range f.hosts {
+			before := f.ledBy()
+			require.NoError(t, drain(f.hosts[node]))
+			led := f.ledBy()
+			assert.Equal(t, f.groups, led[(node+1)%3]+led[(node+2)%3])
+			assert.InDelta(t, f.groups/2, led[(node+1)%3], 5, "drain of node %d: %v after %v", node, led, before)
+			require.NoError(t, f.hosts[node].Serve())
+			<-time.After(f.timing.Detection())
+		}
 	})
 }
 

@@ -230,11 +230,7 @@ func (n *Node) chooseGifts(room map[*peer]int) (gifts []gift) {
 
 // taker is the node with room for a group that leads the fewest; nil if none may lead it.
 func (n *Node) taker(g *Group, room map[*peer]int) (least *peer) {
-	may := g.Rules.others() & g.RestsOn()
-	if !g.Rests() {
-		s := g.Peek()
-		may = g.Rules.others() & s.Alive()
-	}
+	may := g.answering()
 	if preferred := g.Rules.Preferred; preferred != 0 {
 		if may &= preferred; !preferred.Has(g.Rules.Self) {
 			return nil // it is offered to a preferred member anyway

@@ -92,7 +92,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
 		return
 	}
-	p.spokeAt, p.seenAt, p.deaf, p.leads = n.now, n.now, b.Deaf, b.Leads
+	p.spokeAt, p.seenAt, p.deaf, p.leads, p.given = n.now, n.now, b.Deaf, b.Leads, 0
 	n.standingHeard(p, b.Standing)
 	p.speaks()
 	n.call(p)

@@ -83,6 +83,15 @@ func (g *Group) RestsOn() memberstate.Set {
 	return g.cohort.seats
 }
 
+// answering are the other voters that have answered lately, as far as a leader or its node knows.
+func (g *Group) answering() memberstate.Set {
+	if g.Rests() {
+		return g.RestsOn() & g.Rules.others()
+	}
+	s := g.Peek()
+	return s.Alive() & g.Rules.others()
+}
+
 // offer returns the bond that a leader's heartbeat to a member offers. The group may bond.
 func (n *Node) offer(g *Group, to memberstate.Seat) *rpc.Bond {
 	o := g.offers()

@@ -2,7 +2,7 @@
 //
 // The node says in its beats that it drains, so its members stand last, and nobody hands over to them. Then
 // each group that it leads is handed over like on the order of an operator: to a voter that is caught up, whose
-// node serves. A group that nobody can take over does not keep others waiting: it is tried again after a
+// node serves. The one whose node leads the fewest groups is asked first, so that those that stay share evenly. A group that nobody can take over does not keep others waiting: it is tried again after a
 // detection time, and after twice as long each time that it fails. It goes on being led meanwhile. What the node is elected
 // to lead while it drains, because nobody else could be, is handed over in the same way.
 //
@@ -279,7 +279,7 @@ func (n *Node) move(g *Group) {
 		n.sticks(g, m, why)
 		return
 	}
-	o := &Order{}
+	o := &Order{First: n.takesFirst(g)}
 	o.Settled = func(err error) { n.moveEnds(g, o, err) }
 	m.order = o
 	d.moves[g] = m
@@ -289,18 +289,33 @@ func (n *Node) move(g *Group) {
 
 // hindersMove says why nobody need be asked to take over a group.
 func (n *Node) hindersMove(g *Group) (why Stuck, hindered bool) {
-	n.open(g)
-	alive := g.RestsOn()
-	if !g.Rests() {
-		alive = g.Alive()
-	}
-	switch alive &= g.Rules.others(); {
+	switch alive := g.answering(); {
 	case alive == 0:
 		return StuckNoVoter, true
 	case alive&^g.Rules.lastChoice() == 0:
 		return StuckLeaving, true
 	}
 	return 0, false
+}
+
+// takesFirst is the voter that is asked first to take over a group, if one is: that whose node leads the fewest groups, with
+// those that this node is handing over to it. Preferred voters come before others. The machine asks the others if it cannot.
+func (n *Node) takesFirst(g *Group) (id string) {
+	may := g.answering() &^ g.Rules.lastChoice()
+	if preferred := may & g.Rules.Preferred; preferred != 0 {
+		may = preferred
+	}
+	var least *peer
+	for seat := range may.Seats() {
+		if p := n.peerOf(g, seat); p.leads > 0 && (least == nil || p.led()+p.given < least.led()+least.given) {
+			least = p
+		}
+	}
+	if least == nil {
+		return "" // none of them says how many it leads
+	}
+	least.given++
+	return least.id
 }
 
 // moveEnds notes the outcome of a handover. If it has succeeded, the group has been counted already.

@@ -87,7 +87,10 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 	}
 	target, why := in.Seat, ToNamed
 	if target == memberstate.Nobody { // as always if it resigns
-		target, why = m.successor(r, memberstate.Nobody), ToAnyone
+		target, why = in.First, ToAnyone
+		if !m.successors(r).Has(target) {
+			target = m.successor(r, memberstate.Nobody)
+		}
 	}
 	switch {
 	case r.others().Has(target):
@@ -272,9 +275,9 @@ func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// successor is the voter to hand over to: of those that have answered lately the one with the
-// earliest turn, or the next one after a voter that could not take over.
-func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
+// successors are the voters that are asked to take over: those that have answered lately and are fit to lead. If there
+// are none, others are.
+func (m *Machine) successors(r *Rules) memberstate.Set {
 	alive := r.others() & m.Alive()
 	if alive == 0 {
 		alive = r.others()
@@ -285,11 +288,16 @@ func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
 	if able := alive &^ m.unable; able != 0 {
 		alive = able
 	}
+	return alive
+}
+
+// successor is the voter to hand over to: the one with the earliest turn, or the next one after a voter that could not take over.
+func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
 	best, next := memberstate.Nobody, memberstate.Nobody
 	earlier := func(v, than memberstate.Seat) bool {
 		return than == memberstate.Nobody || m.turn(r, v, r.Self) < m.turn(r, than, r.Self)
 	}
-	for v := range alive.Seats() {
+	for v := range m.successors(r).Seats() {
 		if earlier(v, best) {
 			best = v
 		}

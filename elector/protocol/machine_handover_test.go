@@ -111,6 +111,41 @@ func TestWhichAnswersOfATargetCount(t *testing.T) {
 }
 
 // A pause that no handover waits for, or no longer, changes nothing.
+// A voter that is to be asked first is, if it is one of those that may be asked. If it cannot take over, another one is asked.
+func TestWhichVoterIsAskedFirst(t *testing.T) {
+	for what, c := range map[string]struct {
+		first    memberstate.Seat
+		hindered func(m *Machine, r *Rules)
+		asked    memberstate.Seat
+	}{
+		"nobody in particular":          {0, nil, 2},
+		"the one that is":               {2, nil, 2},
+		"another one":                   {3, nil, 3},
+		"one that is silent":            {3, func(m *Machine, _ *Rules) { m.office.acks = [recentBeats]memberstate.Set{memberstate.SetOf(1, 2)} }, 2},
+		"one that is not able":          {3, func(m *Machine, _ *Rules) { m.unable = memberstate.SetOf(3) }, 2},
+		"one whose node does not serve": {3, func(_ *Machine, r *Rules) { r.Maintenance = &Maintenance{LastChoice: memberstate.SetOf(3)} }, 2},
+		"an observer":                   {4, nil, 2},
+		"the leader":                    {1, nil, 2},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a := leadingAlone(t, false)
+			a.rules.All = a.rules.Voters.With(4)
+			a.acknowledges(2, a.machine.Beat())
+			a.acknowledges(3, a.machine.Beat())
+			if c.hindered != nil {
+				c.hindered(&a.machine, a.rules)
+			}
+			a.give(Input{Kind: Transfer, First: c.first})
+			require.Equal(t, c.asked, a.machine.Handover().Target)
+			assert.Equal(t, ToAnyone, a.machine.Handover().Reason)
+			if c.asked == 3 {
+				a.hears(3, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Mark: rpc.PreVote, Asked: 1})
+				assert.EqualValues(t, 2, a.machine.Handover().Target)
+			}
+		})
+	}
+}
+
 func TestAPauseGoesOnOnlyWhereItIsAwaited(t *testing.T) {
 	for _, phase := range []HandoverPhase{NoHandover, Probing, Pausing, Taking} {
 		a := leadingAlone(t, true)

@@ -54,7 +54,9 @@ type Input struct {
 	Message Message          // Receive
 	Number  uint32           // Ring, Served
 	Seat    memberstate.Seat // Heard, PeerLost, Transfer
-	Term    memberstate.Term // Heard
+	// First is the voter that is asked first if anyone may take over, and it may as well as others.
+	First memberstate.Seat // Transfer
+	Term  memberstate.Term // Heard
 	// Inability is why this member is not able to lead; zero if it is.
 	Inability Inability // Ability; Lapsed, if it is not the lease that has run out
 

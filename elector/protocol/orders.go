@@ -17,6 +17,8 @@ type Order struct {
 	// the voter of this id, or to the best one if To is empty.
 	Resign bool
 	To     string
+	// First is the voter that is asked first if To is empty; nobody in particular if it is empty, too.
+	First string
 	// Settled is called with the outcome, once. It is nil if the member leads no more and, unless
 	// it has resigned, the heir leads. The caller does not read the order after that, because the
 	// step that was to begin it may still write to it after a withdrawal.
@@ -30,7 +32,7 @@ func (o *Order) input(g *Group) *Input {
 	if o.Resign {
 		return &Input{Kind: Resign}
 	}
-	return &Input{Kind: Transfer, Seat: g.Members.Seat(o.To)}
+	return &Input{Kind: Transfer, Seat: g.Members.Seat(o.To), First: g.Members.Seat(o.First)}
 }
 
 // begun notes that the machine has been given an order. If it leads another term by now, the order

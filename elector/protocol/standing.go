@@ -83,7 +83,7 @@ func (p *peer) leaves() bool { return p.standing.State != rpc.Serving }
 
 // forgetStanding forgets what an earlier process of a peer has said.
 func (n *Node) forgetStanding(p *peer) {
-	p.told, p.leads = false, 0
+	p.told, p.leads, p.given = false, 0, 0
 	if before := p.standing.State; p.standing != (rpc.Standing{}) {
 		if p.standing = (rpc.Standing{}); before != rpc.Serving {
 			n.standingChanged(p)

@@ -24,7 +24,7 @@
 // the entries that a quorum has. Clocks run at different rates: a member with a fast clock has
 // shorter intervals, and the times in messages are converted in transit.
 //
-// First faults strike, see [Fault]. A process that dies is cut off from network, disk and judge
+// First faults strike, see [Fault], and operators give orders about whole nodes. A process that dies is cut off from network, disk and judge
 // at one moment, and ends unobserved. Then everything heals, every group must have
 // a leader that serves. A node is taken out of service and back, then all are drained, and there must be leaders all the same. At
 // last everything is stopped.
@@ -50,7 +50,7 @@
 //	PromiseKept        a voter votes for no other candidate while a lease that it has promised lasts, except after a handover
 //	CommittedStays     committed entries are in the ledger of every later leader
 //	Rests              a member that has resigned does not stand for two detection times, unless it is ordered to or another leads
-//	NamedHeir          a leader hands over to the member that was named, and to no other
+//	NamedHeir          a leader hands over to the member that was named, and to no other; only a drain, or balance if it was ordered, chooses by itself
 //	OrdersTold         orders have the outcome that is reported; a member ends with an error if, and only if, its disk failed
 //	MistakesTold       a wrong configuration is refused with the field's name; calls out of turn are refused
 //	CallsEnd           every call ends when its context ends, within the time of a handover, or with the member

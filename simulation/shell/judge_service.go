@@ -146,10 +146,14 @@ func (j *judge) leadsNothing(p *process) {
 func (j *judge) stuck(ctx context.Context, p *process, d *draining, e *elector.StuckError) {
 	shown := &e.Progress
 	j.addsUp(p, shown)
-	j.holds(Drains, strings.Contains(e.Error(), fmt.Sprintf("still leads %d group", shown.Led)), p.node.name, "it leads %d groups, and says: %v", shown.Led, e)
+	told := fmt.Sprintf("still leads %d group", shown.Led)
+	if shown.Led == 0 {
+		told = "leads nothing"
+	}
+	j.holds(Drains, strings.Contains(e.Error(), told), p.node.name, "it leads %d groups, and says: %v", shown.Led, e)
 	if errors.Is(e, elector.ErrProtected) {
 		ordered := d.protected || p.service.protections > d.protections
-		j.holds(OrdersTold, ordered && shown.Protected, p.node.name, "Drain says that the node is protected, which nobody has ordered: %+v", *shown)
+		j.holds(OrdersTold, ordered && shown.Protected && shown.Led > 0, p.node.name, "Drain says that the node is protected, which nobody has ordered: %+v", *shown)
 		return
 	}
 	if e.Cause != nil {
@@ -429,7 +433,8 @@ func (j *judge) disservice(p *process) (list []doubt) {
 	add(Progresses, now.After(v.protectedAt) && !v.unsure && shown.Protected != v.protected, "its progress says that it is protected: %v; the last order says: %v", shown.Protected, v.protected)
 	add(Progresses, shown != v.watched && !p.lagsBehind.Load(), "WatchProgress has not yielded what Progress shows")
 	for c := range v.waiting {
-		late := c.what != "Drain" || v.state == rpc.Serving && c.at.Before(v.since) || v.protected && !v.unsure && now.After(v.protectedAt)
+		held := v.protected && !v.unsure && now.After(v.protectedAt) && led > 0
+		late := c.what != "Drain" || v.state == rpc.Serving && c.at.Before(v.since) || held
 		add(CallsEnd, late && now.After(c.at) && now.After(v.since), "%s has not returned", c.what)
 	}
 	return list
@@ -467,14 +472,15 @@ func (p *process) toldBy(other *process) (serves, known bool) {
 }
 
 // offers checks a question whether a voter could take over, unless an order has named it. The voter's node must serve as far
-// as the leader knows, unless no other one does that has answered the newest heartbeat.
+// as the leader knows, unless no other one does that has answered the newest heartbeat. While beats of its node stand for a leader's
+// heartbeats, they tell it who answers, so this says nothing then.
 func (j *judge) offers(m *member, q *rpc.Message) {
 	if m.orders[q.Leader] > 0 {
 		m.namedIn[q.Leader] = q.Term
 	}
 	p, nodes := m.process, m.process.world().nodes
 	heir, now := nodeOf(q.Leader), time.Now()
-	if q.Mark != rpc.PreVote || m.namedIn[q.Leader] == q.Term || !m.group.votes(heir) || !p.busy.noneSince(now) || now.Sub(m.ownBeatAt) > 2*m.timing.Heartbeat {
+	if q.Mark != rpc.PreVote || m.namedIn[q.Leader] == q.Term || !m.group.votes(heir) || !p.busy.noneSince(now) || m.beatAt != m.ownBeatAt || now.Sub(m.ownBeatAt) >= 2*m.timing.Heartbeat {
 		return
 	}
 	if serves, known := p.toldBy(nodes[heir].process.Load()); serves || !known {
