@@ -1,8 +1,10 @@
 // Liveness and balance: in a healed group nodes that balance lead about as many groups each, and then nothing moves any more.
+// If one of them drains, the others still do.
 
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/simulation/invariant"
@@ -23,17 +25,40 @@ func (w *world) getsEven(core []int) {
 		w.nodes[i].balances(every)
 	}
 	w.run(time.Duration(w.now) + evenWithin*every)
+	w.even(core, "all nodes balance")
+	w.keepsLeader(core, calmFor)
+	for _, i := range core {
+		w.nodes[i].balances(0)
+	}
+	w.staysEven(core)
+}
+
+// staysEven drains one node. The others led about as many groups each before, and do so afterwards.
+func (w *world) staysEven(core []int) {
+	if w.check.Over || len(core) < 3 {
+		return
+	}
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // the last handovers for balance
+	first := w.lot(core[0], len(core))
+	n := &w.nodes[core[first]]
+	n.drains(0)
+	limit := w.now + 2*int64(w.mayHold()+4*w.tick) + int64(drainedWithin*w.check.Detection())
+	for !w.check.Over && n.leadsAny() && w.now < limit {
+		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2)
+	}
+	w.even(slices.Delete(slices.Clone(core), first, first+1), "another node has drained")
+	n.serves(n.Incarnation)
+}
+
+// even demands that nodes lead about as many groups each.
+func (w *world) even(nodes []int, after string) {
 	if w.check.Over {
 		return
 	}
 	w.check.Counts[invariant.GetsEven]++
-	least, most := w.fewestAndMost(core)
-	if slack := max(2, len(w.groups)/len(core)/10); most-least > slack {
-		w.check.Violated(invariant.GetsEven, &w.nodes[core[0]].members[0].Member, "all nodes balance, and one leads %d groups, another one %d", most, least)
-	}
-	w.keepsLeader(core, calmFor)
-	for _, i := range core {
-		w.nodes[i].balances(0)
+	least, most := w.fewestAndMost(nodes)
+	if slack := max(2, len(w.groups)/len(nodes)/10); most-least > slack {
+		w.check.Violated(invariant.GetsEven, &w.nodes[nodes[0]].members[0].Member, "%s, and one leads %d groups, another one %d", after, most, least)
 	}
 }
 
