@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
@@ -14,6 +15,9 @@ import (
 // drainedWithin is how soon a node leads nothing, in detection times, once the others are able and their ledgers are good
 // enough: a handover has three phases of one each, and one that has failed is tried again after twice as long.
 const drainedWithin = 16
+
+// askedAgain is how often a target whose ledger is behind is asked again before the next beat, at least.
+const askedAgain = 16
 
 // drainEnds drains a leader's node, and then all.
 func (w *world) drainEnds(core []int) {
@@ -26,6 +30,7 @@ func (w *world) drainEnds(core []int) {
 	}
 	n := &w.nodes[leader-1]
 	w.holdsStill(n)
+	before := w.reigns(core)
 	n.drains(0)
 	n.moves(n.Incarnation)
 	// What is tried in vain is tried again after twice as long.
@@ -42,6 +47,7 @@ func (w *world) drainEnds(core []int) {
 	if n.leadsAny() {
 		w.check.Violated(invariant.DrainEnds, n.led(), "it leads again although its node drains: %s", w.describe(n.led().Place))
 	}
+	w.hasNoGap(core, n, before)
 	for _, i := range core {
 		w.nodes[i].drains(0)
 	}
@@ -50,6 +56,37 @@ func (w *world) drainEnds(core []int) {
 	for _, i := range core {
 		w.nodes[i].serves(w.nodes[i].Incarnation)
 	}
+}
+
+// hasNoGap demands that the groups that a node led have been handed over without a gap that a handover does not have, and that nothing
+// has happened to the others. A member without pre-vote may stand before it has heard of the new leader. And if the last write takes
+// longer than a target is asked again at once, that waits for a beat.
+func (w *world) hasNoGap(core []int, n *node, before []reign) {
+	longest := 4*int64(w.network.delay+w.network.jitter) + int64(2*w.longestWrite)
+	if int64(w.longestWrite) > askedAgain*2*int64(w.network.delay) {
+		longest += 2 * int64(w.options.Timing.Heartbeat)
+	}
+	if w.check.Over || w.mayHold() > 0 || w.someDoNotAskFirst(core) {
+		return
+	}
+	for place, now := range w.reigns(core) {
+		was, m := before[place], &n.members[place].Member
+		w.check.Counts[invariant.ServiceGap]++
+		switch {
+		case was.leader == memberstate.Nobody:
+		case was.leader != n.Seat && now != was:
+			w.check.Violated(invariant.ServiceGap, m, "n%d led term %d, n%d leads term %d after another node has drained", was.leader-1, was.term, now.leader-1, now.term)
+		case was.leader == n.Seat && now.term != was.term+1:
+			w.check.Violated(invariant.ServiceGap, m, "its node has drained, and term %d has come after term %d", now.term, was.term)
+		case was.leader == n.Seat && w.check.Gap(m, now.term) > longest:
+			w.check.Violated(invariant.ServiceGap, m, "its node has drained, and nobody led for %d ns, not for at most %d", w.check.Gap(m, now.term), longest)
+		}
+	}
+}
+
+// someDoNotAskFirst says whether some members stand without a pre-vote.
+func (w *world) someDoNotAskFirst(core []int) bool {
+	return slices.ContainsFunc(core, func(i int) bool { return !w.nodes[i].members[0].rules().PreVote })
 }
 
 // handsOverSoon says whether ledgers catch up soon, and questions are answered soon, so that handovers succeed.

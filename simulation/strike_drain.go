@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -66,6 +67,10 @@ func (n *node) moves(incarnation uint32) {
 }
 
 func (n *node) drains(atATime uint32) {
+	if !n.Leaving {
+		n.Pace = 0
+	}
+	n.world.check.Paces(&n.Node, cmp.Or(int(atATime), protocol.UsualMoves))
 	n.Leaving = true
 	for place := range n.members {
 		n.world.check.Drains(&n.members[place].Member)

@@ -93,9 +93,9 @@ func (m Machine) WithAbility(why Inability, unable memberstate.Set, due bool) Ma
 }
 
 // WithoutRetries removes what only decides how soon after a round the machine asks again, and in
-// which of two terms.
+// which of two terms; and how often it has repeated to a target that is behind what it has said before.
 func (m Machine) WithoutRetries() Machine {
-	m.round.instantRevotes, m.round.judged = 0, WaitToRevote
+	m.round.instantRevotes, m.round.judged, m.handover.repeats = 0, WaitToRevote, 0
 	return m
 }
 

@@ -110,7 +110,6 @@ func TestWhichAnswersOfATargetCount(t *testing.T) {
 	}
 }
 
-// A pause that no handover waits for, or no longer, changes nothing.
 // A voter that is to be asked first is, if it is one of those that may be asked. If it cannot take over, another one is asked.
 func TestWhichVoterIsAskedFirst(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -146,6 +145,7 @@ func TestWhichVoterIsAskedFirst(t *testing.T) {
 	}
 }
 
+// A pause that no handover waits for, or no longer, changes nothing.
 func TestAPauseGoesOnOnlyWhereItIsAwaited(t *testing.T) {
 	for _, phase := range []HandoverPhase{NoHandover, Probing, Pausing, Taking} {
 		a := leadingAlone(t, true)
@@ -224,6 +224,42 @@ func TestAHandoversWordsAreRepeated(t *testing.T) {
 				assert.Equal(t, c.marks, a.out.Send.Mark)
 			}
 		}
+	}
+}
+
+// The last write before the pause may be on its way still. The target is told again as soon as it says so, but only so often
+// until the next beat: its disk may hang.
+func TestATargetThatIsBehindIsToldAgain(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Transfer, Seat: 2})
+	a.accepts(2)
+	a.give(Input{Kind: Paused})
+	require.Equal(t, memberstate.SetOf(2, 3), a.out.To)
+	told := a.out.Send
+	answers := func(from memberstate.Seat, result rpc.Result, mark rpc.Mark, asked memberstate.Term) {
+		a.hears(from, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: result, Mark: mark, Asked: asked})
+	}
+	for what, answer := range map[string]func(){
+		"another one is behind":           func() { answers(3, rpc.LedgerBehind, rpc.Plain, 1) },
+		"it does not follow":              func() { answers(2, rpc.NotFollowing, rpc.Plain, 1) },
+		"it was behind when it was asked": func() { answers(2, rpc.LedgerBehind, rpc.PreVote, 1) },
+		"it was behind in another term":   func() { answers(2, rpc.LedgerBehind, rpc.Plain, 0) },
+	} {
+		answer()
+		assert.Zero(t, a.out.To, what)
+		assert.NotZero(t, a.out.Dropped, what)
+	}
+	for range 2 {
+		for range mostRepeats {
+			answers(2, rpc.LedgerBehind, rpc.Plain, 1)
+			assert.Equal(t, memberstate.SetOf(2), a.out.To, "the others know")
+			assert.Equal(t, told, a.out.Send)
+		}
+		answers(2, rpc.LedgerBehind, rpc.Plain, 1)
+		assert.Zero(t, a.out.To)
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+		told.Round = a.machine.Beat()
 	}
 }
 

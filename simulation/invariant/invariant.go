@@ -27,6 +27,8 @@
 //	BeatSound        internal/check/node_beat.go  a beat between nodes is a heartbeat only where its sender led
 //	NotToTheLeaving  internal/check/standing.go   cockroach#55624, redpanda#23973: nobody hands over to a node that drains, while another voter serves
 //	DrainEnds        liveness_drain.go            a node that drains hands over all that others can take, and keeps the rest
+//	ServiceGap       liveness_drain.go            cockroach#65842: a group that is handed over is without a leader for two messages and a save, and no other group is
+//	PaceHolds        internal/check/standing.go   a node that drains has no more handovers under way than it was told
 //	HoldsStill       internal/check/standing.go   SOFARegistry's protection mode: a node that is protected hands over nothing of its own accord
 //	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
@@ -63,6 +65,8 @@ const (
 	BeatSound
 	NotToTheLeaving
 	DrainEnds
+	ServiceGap
+	PaceHolds
 	HoldsStill
 	GetsEven
 
@@ -74,7 +78,7 @@ var names = [Count]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
-	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "holds still", "gets even",
+	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "no gap", "keeps its pace", "holds still", "gets even",
 }
 
 // String names the invariant.

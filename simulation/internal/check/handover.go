@@ -81,6 +81,12 @@ func (c *Checker) Drains(n *Member) { n.handing.asked = *c.now }
 // Pauses notes that the engine was asked to pause its writes, and Resumes that it may go on.
 func (c *Checker) Pauses(n *Member) { n.handing.pausing, n.handing.paused = true, *c.now }
 
+// Gap is how long a group was without a leader that its engine served, before a term began: since a member of it was last asked to
+// pause its writes.
+func (c *Checker) Gap(n *Member, term memberstate.Term) int64 {
+	return c.of(n).terms.of(term).ledAt - n.handing.paused
+}
+
 // Resumes is the opposite of Pauses.
 func (c *Checker) Resumes(n *Member) { n.handing.pausing = false }
 
@@ -160,6 +166,7 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
 	c.offersToServing(n, m)
 	c.offersUnprotected(n, m)
+	c.keepsPace(n, m)
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
 	b := &n.asking.beats
 	rested := n.asking.beats.credits != (credits{}) && now-h.lastAt >= int64(c.Timing.Leak)*int64(n.Rules.Timing.Heartbeat)

@@ -32,7 +32,7 @@ func (c *Checker) leads(n *Member, term memberstate.Term) {
 		c.Violated(invariant.OneLeader, n, "term %d was led by n%d, incarnation %d", term, r.led.node, r.led.incarnation)
 		return
 	}
-	r.led = now
+	r.led, r.ledAt = now, *c.now
 	if c.Observes(n.Node.Seat) {
 		c.Violated(invariant.ObserverSilent, n, "it leads term %d", term)
 	}

@@ -1,10 +1,11 @@
 // Standings: no leader hands over to a node that has said that it does not serve, as long as another voter could take
-// over. A node that is protected hands over nothing of its own accord.
+// over. A node that drains hands over a few groups at a time, and one that is protected nothing of its own accord.
 
 package check
 
 import (
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -80,5 +81,31 @@ func (c *Checker) offersUnprotected(n *Member, m *protocol.Message) {
 	c.Counts[invariant.HoldsStill]++
 	if begun := *c.now - max(since, h.held); begun > handoverWithin*int64(c.Detection()) {
 		c.Violated(invariant.HoldsStill, n, "it offers term %d to n%d, although its node has been protected since %d ns", m.Term, m.Leader-1, begun)
+	}
+}
+
+// Paces notes how many groups a node is told to hand over at a time. Handovers of an earlier drain go on.
+func (c *Checker) Paces(n *Node, most int) { n.Pace = max(n.Pace, most+c.moving(n)) }
+
+// moving is how many handovers a node has under way that no user has ordered, to whoever can take over.
+func (c *Checker) moving(n *Node) (moving int) {
+	for place := range c.groups {
+		m := c.at(n, place)
+		s := m.Group.Peek()
+		if h := s.Handover(); s.Role == memberstate.Leader && h.Phase != protocol.NoHandover && h.Reason == protocol.ToAnyone && m.handing.orderedIn != s.Term && m.handing.resigning != s.Term {
+			moving++
+		}
+	}
+	return moving
+}
+
+// keepsPace checks the number of handovers when one more begins because a node drains.
+func (c *Checker) keepsPace(n *Member, m *protocol.Message) {
+	if !n.Node.Leaving || m.Mark != rpc.PreVote {
+		return
+	}
+	c.Counts[invariant.PaceHolds]++
+	if moving := c.moving(n.Node); moving > n.Node.Pace {
+		c.Violated(invariant.PaceHolds, n, "its node hands over %d groups, and may hand over %d at a time", moving, n.Node.Pace)
 	}
 }

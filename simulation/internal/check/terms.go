@@ -18,6 +18,7 @@ const termWindow = 1024
 type termRecord struct {
 	term   memberstate.Term
 	led    tenure
+	ledAt  int64 // when it began, in true time
 	lost   bool // its leader leads it no more
 	served bool
 	server int
