@@ -12,6 +12,9 @@
 //   - No round is under way. The machine may stand in its term once more, or goes on to a larger one.
 //     Every input is given to both.
 //
+// A third thing is not remembered: how often a leader has told the target of a handover again, which is behind, to stand. A copy
+// of what it has said before can arrive at any time here anyway, so only a member that may always repeat it is searched.
+//
 // So the explorer allows more than can happen: a member may first act as the one and then as the other. A
 // violation that needs this has no script.
 //
