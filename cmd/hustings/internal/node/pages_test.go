@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/metrics"
 )
@@ -34,11 +35,14 @@ func page(of http.HandlerFunc) (code int, body string) {
 }
 
 func TestAMemberIsReadyWhileItKnowsALeader(t *testing.T) {
+	ordered := elector.Status{Leader: "n2", Term: 4, Revision: 1, Inability: protocol.NotAbleOrdered}
 	for want, s := range map[string]elector.Status{
-		"not ready: the store is not open yet\n":    {Leader: "n1", Term: 3},
-		"not ready: the node has stopped\n":         {Leader: "n1", Term: 3, Revision: 1, Stopped: true},
-		"not ready: no leader is known in term 3\n": {Term: 3, Revision: 1},
-		"ready: n1 leads term 3\n":                  {Leader: "n1", Term: 3, Revision: 1},
+		"not ready: the member is not able to lead: disk\n": {Leader: "n1", Term: 3, Revision: 1, Inability: protocol.NotAbleDisk},
+		"ready: n2 leads term 4\n":                          ordered,
+		"not ready: the store is not open yet\n":            {Leader: "n1", Term: 3},
+		"not ready: the node has stopped\n":                 {Leader: "n1", Term: 3, Revision: 1, Stopped: true},
+		"not ready: no leader is known in term 3\n":         {Term: 3, Revision: 1},
+		"ready: n1 leads term 3\n":                          {Leader: "n1", Term: 3, Revision: 1},
 	} {
 		m := &member{election: &shown{status: s}} // it contends for a lease, and does not drain
 		assert.False(t, m.drained())

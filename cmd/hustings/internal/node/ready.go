@@ -11,10 +11,12 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/rpc"
 )
 
-// notReady says why the node is not ready; empty if it is: it takes its share of leading, and knows a leader.
+// notReady says why the node is not ready; empty if it is: it takes its share of leading, is well, and knows a leader. One that was
+// ordered not to lead is ready all the same, because that may be for good.
 func (m *member) notReady() string {
 	s := m.election.Status()
 	switch {
@@ -24,6 +26,8 @@ func (m *member) notReady() string {
 		return "the node has stopped"
 	case m.host != nil && m.host.Progress().Standing.State != rpc.Serving:
 		return fmt.Sprintf("the node is %v", m.host.Progress().Standing.State)
+	case s.Inability != protocol.Able && s.Inability != protocol.NotAbleOrdered:
+		return fmt.Sprintf("the member is not able to lead: %v", s.Inability)
 	case s.Leader == "":
 		return fmt.Sprintf("no leader is known in term %d", s.Term)
 	}
