@@ -53,9 +53,25 @@ func (w *world) drainEnds(core []int) {
 	}
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // those that are told first hand over to the others
 	w.keepsLeader(core, calmFor)
+	w.stillElects(core)
 	for _, i := range core {
 		w.nodes[i].serves(w.nodes[i].Incarnation)
 	}
+}
+
+// stillElects cuts a leader off while all nodes drain, and demands that the others have one all the same.
+func (w *world) stillElects(core []int) {
+	if w.check.Over || len(core) <= w.check.Majority() {
+		return
+	}
+	leader := int(w.reigns(core)[0].leader) - 1
+	if !slices.Contains(core, leader) {
+		return
+	}
+	w.sever(leader, 1)
+	w.electsSoon(slices.DeleteFunc(slices.Clone(core), func(i int) bool { return i == leader }), invariant.LeadsAllTheSame)
+	w.sever(leader, -1)
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 }
 
 // hasNoGap demands that the groups that a node led have been handed over without a gap that a handover does not have, and that nothing

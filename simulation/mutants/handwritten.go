@@ -198,6 +198,7 @@ var handwritten = []mutant{
 	{"balance-gives-to-a-node-that-drains", "elector/protocol/balance.go", "if p.told && !p.leaves() && ", "if p.told && ", ""},
 	{"drain-hands-over-all-at-once", "elector/protocol/drain.go", "\tfor d.moving < d.most && d.first < len(d.waiting) {\n", "\tfor d.first < len(d.waiting) {\n", ""},
 	{"target-that-is-behind-waits-for-a-beat", "elector/protocol/machine_handover.go", "\t\tm.takeAgain(r, out)\n", "", ""},
+	{"node-that-drains-never-stands", "elector/protocol/machine_campaign.go", "\tif m.serving {\n\t\t// The engine still runs", "\tif m.serving || r.lastChoice().Has(r.Self) {\n\t\t// The engine still runs", ""},
 	{"drain-gives-by-turn", "elector/protocol/drain.go", "\treturn least.id\n", "\treturn \"\"\n", ""},
 	{"drain-forgets-what-it-is-giving", "elector/protocol/drain.go", "\tleast.given++\n", "", ""},
 	{"drain-gives-to-the-node-that-leads-most", "elector/protocol/drain.go", "p.led()+p.given < least.led()+least.given", "p.led()+p.given > least.led()+least.given", ""},
