@@ -121,7 +121,10 @@ func (h *Host) handOver(ctx context.Context) (drains bool) {
 		return false
 	}
 	for p := range h.WatchProgress(ctx) {
-		if p.Waiting+p.Moving == 0 || p.Protected {
+		if p.Protected {
+			_ = h.Protect(false) // it was ordered meanwhile
+		}
+		if p.Waiting+p.Moving == 0 {
 			break
 		}
 	}
