@@ -110,7 +110,7 @@ func TestBrokenAssumptions(t *testing.T) {
 // A world without faults must have a leader and keep it, too.
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total := campaign(t, 5, simulation.Options{Members: 5, Faults: simulation.NoFaults(), Duration: 10 * time.Second})
-	assert.LessOrEqual(t, total.Elections, uint64(20), "one each, another one where the majority that stays is not the leader's, one for the leader that is kept from its work, and one for the leader that is then cut off")
+	assert.LessOrEqual(t, total.Elections, uint64(25), "one each, another one where the majority that stays is not the leader's, one for the leader that is cut off while all drain, one for the leader that is kept from its work, and one for the leader that is then cut off")
 	assert.EqualValues(t, 2*5, total.Checked[invariant.Converges], "once more when all nodes drain")
 }
 

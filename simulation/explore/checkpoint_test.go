@@ -89,7 +89,7 @@ func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 // If a checkpoint cannot be written the search ends, and the last one is left to resume from.
 func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
 	effort.Alone(t)
-	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
 	require.NoError(t, err)
 	good, err := os.ReadFile(o.Checkpoint)
