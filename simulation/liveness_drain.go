@@ -75,14 +75,14 @@ func (w *world) stillElects(core []int) {
 }
 
 // hasNoGap demands that the groups that a node led have been handed over without a gap that a handover does not have, and that nothing
-// has happened to the others. A member without pre-vote may stand before it has heard of the new leader. And if the last write takes
-// longer than a target is asked again at once, that waits for a beat.
+// has happened to the others. A member without pre-vote, or with a very short wait, may stand before it has heard of the new leader. And if
+// the last write takes longer than a target is asked again at once, that waits for a beat.
 func (w *world) hasNoGap(core []int, n *node, before []reign) {
 	longest := 4*int64(w.network.delay+w.network.jitter) + int64(2*w.longestWrite)
 	if int64(w.longestWrite) > askedAgain*2*int64(w.network.delay) {
 		longest += 2 * int64(w.options.Timing.Heartbeat)
 	}
-	if w.check.Over || w.mayHold() > 0 || w.someDoNotAskFirst(core) {
+	if w.check.Over || w.mayHold() > 0 || w.someDoNotAskFirst(core) || int64(w.options.Timing.MinVoteWait) < longest {
 		return
 	}
 	for place, now := range w.reigns(core) {

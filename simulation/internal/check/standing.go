@@ -5,7 +5,6 @@ package check
 
 import (
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -92,7 +91,7 @@ func (c *Checker) moving(n *Node) (moving int) {
 	for place := range c.groups {
 		m := c.at(n, place)
 		s := m.Group.Peek()
-		if h := s.Handover(); s.Role == memberstate.Leader && h.Phase != protocol.NoHandover && h.Reason == protocol.ToAnyone && m.handing.orderedIn != s.Term && m.handing.resigning != s.Term {
+		if h := s.Handover(); m.Leads() && !m.Shown.Stopped && h.Phase != protocol.NoHandover && h.Reason == protocol.ToAnyone && m.handing.orderedIn != s.Term && m.handing.resigning != s.Term {
 			moving++
 		}
 	}
