@@ -46,6 +46,7 @@ type ability struct {
 	free   time.Duration    // since when it has said that nothing but perhaps an order obstructs it; 0: something does, or never has
 	hold   time.Duration    // how long it must then wait
 	led    memberstate.Term // the term that it leads; 0: none
+	ableAt int64            // when it was able last, in true time
 	gaveUp int              // offices in this spell
 	inAll  int              // offices in this incarnation
 }
@@ -174,7 +175,7 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 		if a.hold > 0 && (a.free == 0 || now-a.free < a.hold) && !c.saysLate(n, last) {
 			c.Violated(invariant.NoFlapping, n, "it says that it is able after a hold of %v, but it must wait for %v", now-a.free, a.hold)
 		}
-		a.gaveUp = 0
+		a.gaveUp, a.ableAt = 0, *c.now
 	default:
 		shortest := detection(&n.Rules.Timing)
 		switch longest := longestHold * shortest; {
@@ -205,6 +206,9 @@ func (c *Checker) gaveUp(n *Member, now time.Duration) {
 	}
 	if len(h.orders) > 0 || h.orderedIn == a.led || h.resigning == a.led || h.preferredIn == a.led || h.drainsIn == a.led {
 		return // it may be for another reason
+	}
+	if h.asked < a.ableAt {
+		return // it was able again when others had been told to take over, and then was not: that handover is of the spell before
 	}
 	beats, least := b.number-b.first+1, uint32(0)
 	if a.gaveUp > 0 {

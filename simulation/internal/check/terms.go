@@ -19,7 +19,7 @@ type termRecord struct {
 	term   memberstate.Term
 	led    tenure
 	ledAt  int64 // when it began, in true time
-	lost   bool // its leader leads it no more
+	lost   bool  // its leader leads it no more
 	served bool
 	server int
 	votes  [MaxNodes]memberstate.Seat // the durable ones, by node
