@@ -33,8 +33,10 @@ type Host struct {
 	progress    level.Level[Progress]
 	incarnation atomic.Uint64 // 0: no group has been started yet
 
-	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
+	entering  chan struct{} // full while the loop is being started, or the node's record changes: both wait for the disk
 	exchanges bool          // the node exchanges beats; guarded by entering
+	held      bool          // the engine has still to say that it is ready; guarded by entering
+	doubt     error         // why the node's record is in doubt; guarded by entering
 
 	mu          sync.Mutex
 	intake      protocol.Intake
@@ -63,11 +65,10 @@ func NewHost(config HostConfig) (*Host, error) {
 		electorates: make(map[electorateKey]*electorate), shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
-	if config.Hold {
-		h.node.Hold()
-	}
 	h.node.Balance(config.Balance)
-	h.progress.Set(Progress{Standing: h.node.Standing()})
+	if err := h.beginAsKept(); err != nil {
+		return nil, err
+	}
 	return h, nil
 }
 
