@@ -236,6 +236,59 @@ func TestANodeThatStartsIsNotMadeToServe(t *testing.T) {
 	})
 }
 
+// An operator who repairs a machine starts it several times. Its next processes have the same store.
+func TestANodeIsKeptDrainedUntilItIsUndrained(t *testing.T) {
+	withCrew(t, 5, func(c crew) {
+		t, s := c.t, c.nodes[0]
+		d := &drains{ctx: t.Context()}
+		require.NoError(t, s.Drain(new(electorpb.DrainRequest), d))
+		assert.False(t, d.last().GetProgress().GetKept(), "only if it is ordered")
+		require.NoError(t, s.Drain(&electorpb.DrainRequest{Keep: true}, d))
+		assert.True(t, d.last().GetProgress().GetKept())
+		assert.Equal(t, electorpb.NodeState_NODE_STATE_DRAINED, d.last().GetProgress().GetState())
+		require.NoError(t, s.Drain(new(electorpb.DrainRequest), d))
+		assert.True(t, d.last().GetProgress().GetKept(), "another order to drain does not end it")
+		answer, err := s.Nodes(t.Context(), new(electorpb.NodesRequest))
+		require.NoError(t, err)
+		assert.True(t, decodeNodes(answer).Progress.Kept)
+		_, err = s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+		require.NoError(t, err)
+		assert.False(t, s.host.Progress().Kept)
+		assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
+	})
+}
+
+// Its engine has it serve later. That it is kept drained is over at once.
+func TestANodeThatStartsIsKeptDrainedNoMore(t *testing.T) {
+	store := new(memberstate.MemStore)
+	require.NoError(t, memberstate.KeepDrained(store, true))
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0"), Hold: true})
+	require.NoError(t, err)
+	s := &service{host: host}
+	_, err = s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+	require.NoError(t, err)
+	assert.Equal(t, rpc.Starting, host.Progress().Standing.State)
+	assert.False(t, host.Progress().Kept)
+	kept, err := memberstate.IsKeptDrained(store)
+	require.NoError(t, err)
+	assert.False(t, kept)
+}
+
+// A store that fails keeps nothing, so the operator must not believe it.
+func TestANodeThatCannotBeKeptDrainedDoesNotDrain(t *testing.T) {
+	store := new(memberstate.MemStore)
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	s := &service{host: host}
+	store.Break(assert.AnError)
+	d := &drains{ctx: t.Context()}
+	err = s.Drain(&electorpb.DrainRequest{Keep: true}, d)
+	require.ErrorContains(t, err, assert.AnError.Error())
+	require.ErrorContains(t, err, `saving whether node "n0" stays drained over restarts`)
+	assert.Empty(t, d.got)
+	assert.Equal(t, rpc.Serving, host.Progress().Standing.State)
+}
+
 // Every command names the process that it is meant for, and another one does nothing.
 func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 	withCrew(t, 1, func(c crew) {
@@ -249,7 +302,9 @@ func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 		ctx, other := t.Context(), s.host.Incarnation()+1
 		electable := false
 		calls := map[string]func() error{
-			"drain":   func() error { return s.Drain(&electorpb.DrainRequest{Incarnation: other}, &drains{ctx: ctx}) },
+			"drain": func() error {
+				return s.Drain(&electorpb.DrainRequest{Incarnation: other, Keep: true}, &drains{ctx: ctx})
+			},
 			"undrain": func() error { _, err := s.Undrain(ctx, &electorpb.UndrainRequest{Incarnation: other}); return err },
 			"protect": func() error { _, err := s.Protect(ctx, &electorpb.ProtectRequest{Incarnation: other}); return err },
 			"balance": func() error { _, err := s.Balance(ctx, &electorpb.BalanceRequest{Incarnation: other}); return err },
@@ -270,6 +325,7 @@ func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 		}
 		assert.Equal(t, before, s.host.Electors()[0].Status())
 		assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
+		assert.False(t, s.host.Progress().Kept)
 		r, err := s.host.Electors()[0].Report(ctx)
 		require.NoError(t, err)
 		assert.False(t, r.LastChoice)
@@ -328,7 +384,7 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
-	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true}
+	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Kept: true}
 	for i := range p.Stuck {
 		p.Stuck[i] = i + 1
 	}
