@@ -144,10 +144,14 @@ func (h *Host) ordered(r protocol.Request) error {
 	taken := make(chan struct{})
 	r.Then = func() { close(taken) }
 	if !h.request(r) {
-		return protocol.Say(ErrStopped, "node %q runs no group", h.config.Self)
+		return h.runsNoGroup()
 	}
 	<-taken
 	return nil
+}
+
+func (h *Host) runsNoGroup() error {
+	return protocol.Say(ErrStopped, "node %q runs no group", h.config.Self)
 }
 
 // Progress publishes how far the node has come. What the store remembers, only the host knows.

@@ -35,6 +35,7 @@ type Host struct {
 
 	entering  chan struct{} // full while the loop is being started, or the node's record changes: both wait for the disk
 	exchanges bool          // the node exchanges beats; guarded by entering
+	asked     bool          // the store has said whether the node stays drained; guarded by entering
 	held      bool          // the engine has still to say that it is ready; guarded by entering
 	doubt     error         // why the node's record is in doubt; guarded by entering
 
@@ -65,10 +66,11 @@ func NewHost(config HostConfig) (*Host, error) {
 		electorates: make(map[electorateKey]*electorate), shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
-	h.node.Balance(config.Balance)
-	if err := h.beginAsKept(); err != nil {
-		return nil, err
+	if h.held = config.Hold; h.held {
+		h.node.Hold()
 	}
+	h.node.Balance(config.Balance)
+	h.progress.Set(Progress{Standing: h.node.Standing()})
 	return h, nil
 }
 
@@ -190,6 +192,9 @@ func (h *Host) enter(all []*Elector, begun func()) error {
 	}
 	if stopped != nil {
 		<-stopped // the previous loop is about to end
+	}
+	if err := h.beginAsKept(); err != nil {
+		return err
 	}
 	if err := h.exchange(); err != nil {
 		return err

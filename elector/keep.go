@@ -14,12 +14,16 @@ import (
 // KeepDrained has processes of this node that are started later begin drained, or serve again. It changes nothing for this
 // process: see Drain and Undrain. A process that begins with HostConfig.Hold is drained once its engine calls Serve.
 //
-// It is durable when KeepDrained returns nil. After an error nobody knows what the store remembers, and further calls
-// return the error, too: a store that has failed is not asked again. It waits for the store, and needs no group. Older versions of
-// this package forget it when they count a start of the process.
+// It is durable when KeepDrained returns nil. The error is ErrStopped if no group was ever started, because the host does not use
+// its store before. After another error nobody knows what the store remembers, and further calls
+// return the error, too: a store that has failed is not asked again. Older versions of this package forget it when they count a
+// start of the process.
 func (h *Host) KeepDrained(on bool) error {
 	h.entering <- struct{}{}
 	defer func() { <-h.entering }()
+	if !h.asked {
+		return h.runsNoGroup()
+	}
 	if h.doubt == nil {
 		h.doubt = memberstate.KeepDrained(h.config.Store, on)
 	}
@@ -64,17 +68,20 @@ func (h *Host) Serve() error {
 	return err
 }
 
-// beginAsKept has a new process begin as the store says.
+// beginAsKept has a new process begin as the store says. Entering is held, and no loop runs.
 func (h *Host) beginAsKept() error {
+	if h.asked {
+		return nil
+	}
 	kept, err := memberstate.IsKeptDrained(h.config.Store)
 	if err != nil {
 		return fmt.Errorf("elector: reading whether node %q stays drained over restarts: %w", h.config.Self, err)
 	}
-	if h.held = h.config.Hold; h.held {
-		h.node.Hold()
+	if h.asked = true; !kept {
+		return nil
 	}
-	h.progress.Set(Progress{Standing: h.node.Standing(), Kept: kept})
-	if kept && !h.held {
+	h.progress.Update(func(p Progress) (Progress, bool) { p.Kept = true; return p, true })
+	if !h.held {
 		h.node.Drain(0)
 	}
 	return nil

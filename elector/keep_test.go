@@ -123,15 +123,28 @@ func TestUndrainDoesNotMakeANodeServeThatStarts(t *testing.T) {
 	})
 }
 
-// It takes no part in a group, and its operator repairs it.
-func TestANodeWithoutGroupsIsKeptDrained(t *testing.T) {
+// A store may be opened after its host was made, as that of "hustings serve --new=if-missing".
+func TestAHostDoesNotUseItsStoreBeforeItsFirstGroup(t *testing.T) {
+	h := elector.MustHost(t, elector.IsolatedNode(new(unreadable)))
+	require.ErrorIs(t, h.KeepDrained(true), elector.ErrStopped)
+	require.ErrorIs(t, h.Undrain(), elector.ErrStopped)
+	require.ErrorIs(t, h.Serve(), elector.ErrStopped)
+	assert.False(t, h.Progress().Kept)
+}
+
+// Its groups have ended, and its store is the same.
+func TestANodeWithoutGroupsIsKeptDrainedNoMore(t *testing.T) {
 	store := new(memberstate.MemStore)
-	require.NoError(t, elector.IsolatedHost(t, store).KeepDrained(true))
+	require.NoError(t, memberstate.KeepDrained(store, true))
 	h := elector.IsolatedHost(t, store)
-	assert.Equal(t, rpc.Draining, h.Progress().Standing.State)
+	require.NoError(t, join(t, h, "g", "n0").Start())
+	require.NoError(t, h.Close(t.Context()))
+	assert.True(t, h.Progress().Kept)
 	require.ErrorIs(t, h.Undrain(), elector.ErrStopped)
 	assert.False(t, h.Progress().Kept)
-	assert.Equal(t, rpc.Serving, elector.IsolatedHost(t, store).Progress().Standing.State)
+	kept, err := memberstate.IsKeptDrained(store)
+	require.NoError(t, err)
+	assert.False(t, kept)
 }
 
 func TestANodeThatIsKeptDrainedLeadsWhatNobodyElseCan(t *testing.T) {
@@ -174,16 +187,21 @@ func TestANodeIsKeptDrainedWhileItsStartIsCounted(t *testing.T) {
 	})
 }
 
-// unreadable is a store that cannot be read.
+// unreadable is a store whose record of the node cannot be read.
 type unreadable struct{ memberstate.MemStore }
 
-func (*unreadable) Load(string) (memberstate.Record, bool, error) {
-	return memberstate.Record{}, false, assert.AnError
+func (s *unreadable) Load(group string) (memberstate.Record, bool, error) {
+	if group == "" {
+		return memberstate.Record{}, false, assert.AnError
+	}
+	return s.MemStore.Load(group)
 }
 
+// A store that has failed in a save must not be asked again, and what it remembers is not known.
 func TestAStoreThatFailsSaysSo(t *testing.T) {
 	store := new(memberstate.MemStore)
 	h := elector.IsolatedHost(t, store)
+	require.NoError(t, join(t, h, "g", "n0", "n1").Start())
 	store.Break(assert.AnError)
 	for _, order := range []func() error{func() error { return h.KeepDrained(true) }, h.Undrain} {
 		err := order()
@@ -192,7 +210,11 @@ func TestAStoreThatFailsSaysSo(t *testing.T) {
 		assert.False(t, h.Progress().Kept)
 		store.Crash(func(memberstate.Record) bool { return true }) // it would take the next save
 	}
-	_, err := elector.NewHost(elector.IsolatedNode(new(unreadable)))
+	require.NoError(t, h.Close(endedContext()))
+
+	h = elector.MustHost(t, elector.IsolatedNode(new(unreadable)))
+	err := join(t, h, "g", "n0").Start()
 	require.ErrorIs(t, err, assert.AnError)
 	require.ErrorContains(t, err, `reading whether node "n0" stays drained`)
+	require.NoError(t, h.Close(t.Context()))
 }

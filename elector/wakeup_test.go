@@ -75,7 +75,7 @@ func (l *locking) lock() {
 
 func (l *locking) Load(group string) (memberstate.Record, bool, error) {
 	if group == "" {
-		return l.MemStore.Load(group) // the record of the node, which is read when the host is made
+		return l.MemStore.Load(group) // the node's own record, which is read before the loop begins
 	}
 	l.lock()
 	return memberstate.Record{}, false, assert.AnError

@@ -219,6 +219,7 @@ func TestADrainEndsWhenTheNodeIsToServe(t *testing.T) {
 func TestANodeWithoutGroupsIsNotDrained(t *testing.T) {
 	s := serviceOf(t)
 	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(new(electorpb.DrainRequest), &drains{ctx: t.Context()})))
+	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(&electorpb.DrainRequest{Keep: true}, &drains{ctx: t.Context()})))
 	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
 	assert.Equal(t, codes.Unavailable, status.Code(err))
 }
@@ -258,17 +259,35 @@ func TestANodeIsKeptDrainedUntilItIsUndrained(t *testing.T) {
 	})
 }
 
+// alone is a node of a group whose other voters do not answer.
+func alone(t *testing.T, store memberstate.Store, hold bool) *service {
+	t.Helper()
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0"), Hold: hold})
+	require.NoError(t, err)
+	el, err := host.Join(elector.GroupConfig{
+		Group: "orders", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(t, err)
+	require.NoError(t, el.Start())
+	t.Cleanup(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = host.Close(ended) // its store may have failed
+	})
+	return &service{host: host}
+}
+
 // Its engine has it serve later. That it is kept drained is over at once.
 func TestANodeThatStartsIsKeptDrainedNoMore(t *testing.T) {
 	store := new(memberstate.MemStore)
 	require.NoError(t, memberstate.KeepDrained(store, true))
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0"), Hold: true})
+	s := alone(t, store, true)
+	assert.True(t, s.host.Progress().Kept)
+	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
 	require.NoError(t, err)
-	s := &service{host: host}
-	_, err = s.Undrain(t.Context(), new(electorpb.UndrainRequest))
-	require.NoError(t, err)
-	assert.Equal(t, rpc.Starting, host.Progress().Standing.State)
-	assert.False(t, host.Progress().Kept)
+	assert.Equal(t, rpc.Starting, s.host.Progress().Standing.State)
+	assert.False(t, s.host.Progress().Kept)
 	kept, err := memberstate.IsKeptDrained(store)
 	require.NoError(t, err)
 	assert.False(t, kept)
@@ -277,16 +296,14 @@ func TestANodeThatStartsIsKeptDrainedNoMore(t *testing.T) {
 // A store that fails keeps nothing, so the operator must not believe it.
 func TestANodeThatCannotBeKeptDrainedDoesNotDrain(t *testing.T) {
 	store := new(memberstate.MemStore)
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0")})
-	require.NoError(t, err)
-	s := &service{host: host}
+	s := alone(t, store, false)
 	store.Break(assert.AnError)
 	d := &drains{ctx: t.Context()}
-	err = s.Drain(&electorpb.DrainRequest{Keep: true}, d)
+	err := s.Drain(&electorpb.DrainRequest{Keep: true}, d)
 	require.ErrorContains(t, err, assert.AnError.Error())
 	require.ErrorContains(t, err, `saving whether node "n0" stays drained over restarts`)
 	assert.Empty(t, d.got)
-	assert.Equal(t, rpc.Serving, host.Progress().Standing.State)
+	assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
 }
 
 // Every command names the process that it is meant for, and another one does nothing.

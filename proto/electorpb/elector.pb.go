@@ -3535,7 +3535,7 @@ type DrainRequest struct {
 	// is left; 0: until all that is left has been tried several times.
 	WaitNanos int64 `protobuf:"varint,2,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
 	// keep has processes of the node that are started later begin drained, until Undrain. That is durable before
-	// the drain begins, and holds even if it cannot begin, because no group runs.
+	// the drain begins; if it cannot be saved, the node does not drain.
 	Keep          bool `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

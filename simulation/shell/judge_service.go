@@ -33,6 +33,7 @@ type service struct {
 	closings    int       // closings of the host under way; they end protection
 	unsure      bool      // an order may have come before the end of a closing, or after it
 
+	asked  bool      // its store has said whether the node is kept drained
 	kept   bool      // later processes begin drained, as far as this one knows
 	keptAt time.Time // since when
 
@@ -51,19 +52,23 @@ func (v *service) begins(held bool) {
 	}
 }
 
-// found checks whether a new process knows that its node is kept drained.
-func (j *judge) found(p *process) {
+// asked checks what a new process finds in its store about the node itself, and notes that it must begin so. It asks once, before its
+// first group takes part.
+func (j *judge) asked(p *process, r *memberstate.Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n, v, shown := p.node, &p.service, p.host.Progress()
-	j.holds(RecordsKept, shown.Kept == n.kept || n.keptUnsure, n.name, "it is kept drained: %v; acknowledged was %v", shown.Kept, n.kept)
-	v.kept, n.kept, n.keptUnsure = shown.Kept, shown.Kept, false
-	if v.kept && !v.held {
-		v.state = rpc.Draining
+	n, v := p.node, &p.service
+	if p.dead || v.asked {
+		return
+	}
+	kept := r.Vote != ""
+	j.holds(RecordsKept, kept == n.kept || n.keptUnsure, n.name, "its store has %v; acknowledged was that it is kept drained: %v", r, n.kept)
+	n.kept, n.keptUnsure = kept, false
+	v.asked, v.kept, v.keptAt = true, kept, time.Now()
+	if kept && !v.held {
+		v.state, v.since = rpc.Draining, time.Now()
 		j.met[BegunDrained]++
 	}
-	state := shown.Standing.State
-	j.holds(Progresses, state == v.state, n.name, "it begins as a node that is %v, not %v", state, v.state)
 }
 
 // draining is a call of Drain.
@@ -222,7 +227,7 @@ func (j *judge) progresses(p *process, shown *elector.Progress) {
 func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c := &p.service, &call{"KeepDrained", time.Now()}
+	v, c, asked := &p.service, &call{"KeepDrained", time.Now()}, p.service.asked
 	v.waiting[c] = struct{}{}
 	j.mayKeep(p, on)
 	return func(err error) {
@@ -232,7 +237,8 @@ func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 		if err == nil {
 			j.kept(p, on)
 		}
-		j.holds(OrdersTold, err == nil || p.dead || p.failing, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
+		excused := p.dead || p.failing || errors.Is(err, elector.ErrStopped) && !asked
+		j.holds(OrdersTold, err == nil || excused, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
 	}
 }
 
@@ -262,11 +268,11 @@ func (v *service) ordersKeep() bool {
 }
 
 // undrains notes that an operator takes back the orders to drain, and to be kept drained. The second is done although no
-// group runs.
+// group runs any more.
 func (j *judge) undrains(p *process) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before := &p.service, &call{"Undrain", time.Now()}, j.running(p)
+	v, c, before, asked := &p.service, &call{"Undrain", time.Now()}, j.running(p), p.service.asked
 	v.waiting[c] = struct{}{}
 	v.serves++
 	j.mayKeep(p, false)
@@ -275,7 +281,7 @@ func (j *judge) undrains(p *process) (returned func(error)) {
 		defer j.mu.Unlock()
 		delete(v.waiting, c)
 		stopped := errors.Is(err, elector.ErrStopped)
-		if err == nil || stopped {
+		if err == nil || stopped && asked {
 			j.kept(p, false)
 		}
 		if err == nil && !v.awaits {

@@ -145,11 +145,8 @@ func (n *node) boot(number int) (*process, error) {
 	if n.world.plan.judged {
 		config.Stalled = p.stalled
 	}
-	if p.host, err = elector.NewHost(config); err != nil {
-		return nil, err
-	}
-	n.world.judge.found(p)
-	return p, nil
+	p.host, err = elector.NewHost(config)
+	return p, err
 }
 
 // run joins the groups and draws faults for the process until it dies or is closed. It says
