@@ -147,6 +147,20 @@ func TestANodeWithoutGroupsIsKeptDrainedNoMore(t *testing.T) {
 	assert.False(t, kept)
 }
 
+// It is the same process, which was ordered to serve.
+func TestAHostWhoseGroupsJoinAgainIsNotKeptDrainedAnew(t *testing.T) {
+	store := new(memberstate.MemStore)
+	require.NoError(t, memberstate.KeepDrained(store, true))
+	h := elector.IsolatedHost(t, store)
+	for i, order := range []func() error{h.Serve, func() error { return nil }} {
+		require.NoError(t, join(t, h, "g", "n0", "n1").Start())
+		require.NoError(t, order())
+		assert.Equal(t, rpc.Serving, h.Progress().Standing.State, i)
+		assert.True(t, h.Progress().Kept)
+		require.NoError(t, h.Close(endedContext()))
+	}
+}
+
 func TestANodeThatIsKeptDrainedLeadsWhatNobodyElseCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memberstate.MemStore)

@@ -15,16 +15,21 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// serveLater is the engine of a process that began with Hold: its data is complete after a while. An operator may have come before.
+// serveLater is the engine of a process that began with Hold: its data is complete after a while. An operator may come before.
 func (p *process) serveLater() {
 	w := p.world()
-	w.sleepInTrouble(w.drawn(6 * w.plan.longest))
-	switch w.drawn64() % 4 {
+	w.sleepInTrouble(w.drawn(3 * w.plan.longest))
+	switch w.drawn64() % 6 {
 	case 0:
 		_ = p.keep(true) // the judge has checked the outcome
 	case 1:
 		_ = p.undrain()
+	case 2:
+		w.work.Go(p.drainOnce)
+		settle()
+		_ = p.undrain()
 	}
+	w.sleepInTrouble(w.drawn(3 * w.plan.longest))
 	p.untilDone(p.serve)
 }
 
