@@ -16,12 +16,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// restart replaces a node's process, and looks at the new one as soon as it is there.
-func (f *fleet) restart(node int) elector.Progress {
+// restart replaces the process of n0, and looks at the new one as soon as it is there.
+func (f *fleet) restart() elector.Progress {
 	f.t.Helper()
-	f.kill(node)
-	f.revive(node)
-	return f.hosts[node].Progress()
+	f.kill(0)
+	f.revive(0)
+	return f.hosts[0].Progress()
 }
 
 // What a node without beats says in its answers counts as much as what others say in beats.
@@ -34,7 +34,7 @@ func TestANodeThatIsKeptDrainedBeginsDrained(t *testing.T) {
 			require.NoError(t, drain(f.hosts[0]))
 			assert.True(t, f.hosts[0].Progress().Kept)
 			for range 2 {
-				p := f.restart(0)
+				p := f.restart()
 				assert.NotEqual(t, rpc.Serving, p.Standing.State, "from its first moment")
 				assert.True(t, p.Kept)
 				<-time.After(2 * f.timing.Detection())
@@ -48,7 +48,7 @@ func TestANodeThatIsKeptDrainedBeginsDrained(t *testing.T) {
 			require.NoError(t, f.hosts[0].Undrain())
 			assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
 			assert.False(t, f.hosts[0].Progress().Kept)
-			p := f.restart(0)
+			p := f.restart()
 			assert.Equal(t, rpc.Serving, p.Standing.State)
 			assert.False(t, p.Kept)
 			<-time.After(2 * f.timing.Detection())
@@ -64,7 +64,7 @@ func TestANodeThatIsKeptDrainedBeginsDrained(t *testing.T) {
 func TestTheOthersKnowThatANewProcessIsKeptDrained(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		require.NoError(t, f.hosts[0].KeepDrained(true))
-		f.restart(0)
+		f.restart()
 		<-time.After(2 * f.timing.Detection())
 		for _, node := range []int{1, 2} {
 			assert.True(t, f.peers(node)[0].Known)
@@ -76,11 +76,11 @@ func TestTheOthersKnowThatANewProcessIsKeptDrained(t *testing.T) {
 func TestServeEndsADrainThatIsKeptUntilTheNextProcess(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		require.NoError(t, f.hosts[0].KeepDrained(true))
-		f.restart(0)
+		f.restart()
 		require.NoError(t, f.hosts[0].Serve())
 		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
 		assert.True(t, f.hosts[0].Progress().Kept)
-		assert.NotEqual(t, rpc.Serving, f.restart(0).Standing.State)
+		assert.NotEqual(t, rpc.Serving, f.restart().Standing.State)
 	})
 }
 
@@ -95,7 +95,7 @@ func TestTheWordOfAnEngineThatIsReadyDoesNotEndADrainThatIsKept(t *testing.T) {
 		require.NoError(t, f.hosts[0].Serve())
 		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State, "the next one does")
 
-		p := f.restart(0)
+		p := f.restart()
 		assert.Equal(t, rpc.Starting, p.Standing.State)
 		assert.True(t, p.Kept)
 		require.NoError(t, drain(f.hosts[0]), "an order that it has already")
