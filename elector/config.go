@@ -36,7 +36,8 @@ type HostConfig struct {
 	// message. A node with one group gains nothing by that, so New sets NoNodeBeats.
 	NoNodeBeats bool
 	// Hold has the node begin without taking its share of leading, for an engine whose data is not complete when it
-	// starts: its members follow and vote, and lead only if no other voter can. Host.Serve ends that.
+	// starts: its members follow and vote, and lead only if no other voter can. Host.Serve ends that, unless operators
+	// keep the node drained, see Host.KeepDrained.
 	Hold bool
 	// Balance is how often this node compares how many groups it leads with other nodes, and hands some over to one that
 	// leads many fewer; see Host.Balance. 0: never.

@@ -1,4 +1,4 @@
-// Taking a node out of service without loss: Drain hands over all that it leads, Serve takes it back.
+// Taking a node out of service without loss: Drain hands over all that it leads, Serve (keep.go) takes it back.
 
 package elector
 
@@ -53,8 +53,8 @@ func (e *StuckError) Unwrap() error { return e.Cause }
 
 // Drain has this node lead nothing. It hands over each group that it leads to a voter that is caught up and whose
 // node serves, 128 groups at a time, while service goes on. From then on no leader hands over to this node, and
-// it leads only what nobody else can. It votes and follows as ever. That lasts until Serve, or until the process ends:
-// a new one serves.
+// it leads only what nobody else can. It votes and follows as ever. That lasts until Serve or Undrain, or until the process ends:
+// a new one serves, unless KeepDrained says otherwise.
 //
 // Drain returns nil once the node has led nothing for a heartbeat. It returns a *StuckError when all groups that are
 // left have been tried three times, or when the context ends. Even then the node goes on draining, and groups that could not
@@ -90,10 +90,6 @@ func (h *Host) drainUntil(ctx context.Context, enough func(*Progress) bool) erro
 	}
 	return &StuckError{h.progress.Load(), context.Cause(ctx)}
 }
-
-// Serve has this node take its share of leading: after a Drain, or after a start with HostConfig.Hold. Nothing is
-// fetched back at once.
-func (h *Host) Serve() error { return h.order(protocol.AskServe) }
 
 // Protect has this node hand over nothing of its own accord, or do so again: a Drain waits, and preferred members are offered
 // nothing. It is for operators who want a cluster to hold still until they know what is wrong. Handovers under way
@@ -151,13 +147,17 @@ func (h *Host) ordered(r protocol.Request) error {
 	taken := make(chan struct{})
 	r.Then = func() { close(taken) }
 	if !h.request(r) {
-		return protocol.Say(ErrStopped, "node %q runs no group", h.config.Self)
+		return h.runsNoGroup()
 	}
 	<-taken
 	return nil
 }
 
-// Progress publishes how far the node has come.
+func (h *Host) runsNoGroup() error {
+	return protocol.Say(ErrStopped, "node %q runs no group", h.config.Self)
+}
+
+// Progress publishes how far the node has come. What the store remembers, only the host knows.
 func (h *edge) Progress(p protocol.Progress) {
-	h.progress.Update(func(Progress) (Progress, bool) { return p, true })
+	h.progress.Update(func(before Progress) (Progress, bool) { p.Kept = before.Kept; return p, true })
 }

@@ -33,8 +33,11 @@ type Host struct {
 	progress    level.Level[Progress]
 	incarnation atomic.Uint64 // 0: no group has been started yet
 
-	entering  chan struct{} // full while the loop is being started, which waits for the disk and the transport
+	entering  chan struct{} // full while the loop is being started, or the node's record changes: both wait for the disk
 	exchanges bool          // the node exchanges beats; guarded by entering
+	asked     bool          // the store has said whether the node stays drained; guarded by entering
+	held      bool          // the engine has still to say that it is ready; guarded by entering
+	doubt     error         // why the node's record is in doubt; guarded by entering
 
 	mu          sync.Mutex
 	intake      protocol.Intake
@@ -63,7 +66,7 @@ func NewHost(config HostConfig) (*Host, error) {
 		electorates: make(map[electorateKey]*electorate), shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
-	if config.Hold {
+	if h.held = config.Hold; h.held {
 		h.node.Hold()
 	}
 	h.node.Balance(config.Balance)
@@ -189,6 +192,9 @@ func (h *Host) enter(all []*Elector, begun func()) error {
 	}
 	if stopped != nil {
 		<-stopped // the previous loop is about to end
+	}
+	if err := h.beginAsKept(); err != nil {
+		return err
 	}
 	if err := h.exchange(); err != nil {
 		return err

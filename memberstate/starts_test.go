@@ -1,4 +1,4 @@
-// Starts of a node's process are counted in its store, beside the records of groups.
+// Starts of a node's process are counted in its store, beside the records of groups, and it is remembered there whether the node is kept drained.
 
 package memberstate_test
 
@@ -63,4 +63,67 @@ func TestAStartIsCountedOnceItIsDurable(t *testing.T) {
 	starts, err := memberstate.CountStart(&s, 5)
 	require.NoError(t, err)
 	assert.EqualValues(t, 5, starts)
+}
+
+// keptDrained says what a store remembers.
+func keptDrained(t *testing.T, s memberstate.Store) bool {
+	t.Helper()
+	kept, err := memberstate.IsKeptDrained(s)
+	require.NoError(t, err)
+	return kept
+}
+
+func TestANodeIsKeptDrainedWhileItsStartsAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 7, "drained")}))
+	assert.False(t, keptDrained(t, s), "a vote of a group says nothing about the node")
+	assert.False(t, load(t, s, "g").KeepsDrained())
+	reopen := func() {
+		closed(t, s)
+		s, err = memberstate.OpenFile(path, "n0")
+		require.NoError(t, err)
+	}
+	require.NoError(t, memberstate.KeepDrained(s, true))
+	for _, want := range []uint64{1000, 1001} {
+		reopen()
+		assert.True(t, keptDrained(t, s))
+		starts, err := memberstate.CountStart(s, 1000)
+		require.NoError(t, err)
+		assert.Equal(t, want, starts, "it begins with the first, although there was a record")
+	}
+	require.NoError(t, memberstate.KeepDrained(s, false))
+	reopen()
+	assert.False(t, keptDrained(t, s))
+	starts, err := memberstate.CountStart(s, 1000)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1002, starts)
+	closed(t, s)
+}
+
+func TestANodeIsKeptDrainedOnceThatIsDurable(t *testing.T) {
+	var s brokenStore
+	s.save = assert.AnError
+	require.NoError(t, memberstate.KeepDrained(&s, false), "there is nothing to save")
+	require.ErrorIs(t, memberstate.KeepDrained(&s, true), assert.AnError)
+	assert.False(t, keptDrained(t, &s))
+	s.save = nil
+	require.NoError(t, memberstate.KeepDrained(&s, true))
+	s.save = assert.AnError
+	require.NoError(t, memberstate.KeepDrained(&s, true), "it is already")
+	require.ErrorIs(t, memberstate.KeepDrained(&s, false), assert.AnError)
+	assert.True(t, keptDrained(t, &s))
+	s.load = assert.AnError
+	require.ErrorIs(t, memberstate.KeepDrained(&s, false), assert.AnError)
+	_, err := memberstate.IsKeptDrained(&s)
+	require.ErrorIs(t, err, assert.AnError)
+}
+
+// An older version counts a start, and forgets what it does not know.
+func TestAnOlderVersionForgetsThatANodeIsKeptDrained(t *testing.T) {
+	var s memberstate.MemStore
+	require.NoError(t, memberstate.KeepDrained(&s, true))
+	require.NoError(t, s.Save([]memberstate.Record{{Term: 8}}))
+	assert.False(t, keptDrained(t, &s))
 }

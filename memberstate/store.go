@@ -34,7 +34,7 @@ func (r Record) String() string {
 }
 
 // Store keeps the hard state of all groups of one node, and one record of the node itself, whose group is
-// empty (see CountStart). It is safe for concurrent use.
+// empty (see CountStart and KeepDrained). It is safe for concurrent use.
 //
 // A member that forgets a vote can vote twice, and two leaders of one term lose
 // committed entries. Hence the contract:

@@ -34,6 +34,10 @@ func (e *StuckError) Error() string { return e.Address + ": " + e.stuck.Error() 
 
 func (e *StuckError) Unwrap() error { return &e.stuck }
 
+// ErrNotKept is the error of DrainAndKeep if the node drains, and a new process of it will serve all the same: its version
+// of hustings does not know better, or somebody has called Undrain meanwhile.
+var ErrNotKept = errors.New("the node drains, but does not stay drained when it is started again: its version of hustings is older, or it has been undrained")
+
 // Drain has the node hand over all groups that it leads, as elector.Host.Drain does, and lead nothing more until Undrain. It
 // calls each about once a second with how far that has come, and returns how far it has come in the end.
 //
@@ -42,16 +46,30 @@ func (e *StuckError) Unwrap() error { return &e.stuck }
 // context ends only the call. In each of these cases the node goes on draining. If it is protected, the error wraps
 // elector.ErrProtected, and it goes on once that is over.
 func (c *Client) Drain(ctx context.Context, wait time.Duration, each func(elector.Progress)) (last elector.Progress, err error) {
+	return c.drain(ctx, &electorpb.DrainRequest{Incarnation: c.incarnation, WaitNanos: int64(wait)}, each)
+}
+
+// DrainAndKeep does what Drain does, and has processes of the node that are started later begin drained, until Undrain: see
+// elector.Host.KeepDrained. If that cannot be saved, the node does not drain. If the node does not know how to, the error is ErrNotKept,
+// and the node drains.
+func (c *Client) DrainAndKeep(ctx context.Context, wait time.Duration, each func(elector.Progress)) (last elector.Progress, err error) {
+	return c.drain(ctx, &electorpb.DrainRequest{Incarnation: c.incarnation, WaitNanos: int64(wait), Keep: true}, each)
+}
+
+func (c *Client) drain(ctx context.Context, q *electorpb.DrainRequest, each func(elector.Progress)) (last elector.Progress, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.calls.Drain(ctx, &electorpb.DrainRequest{Incarnation: c.incarnation, WaitNanos: int64(wait)})
+	stream, err := c.calls.Drain(ctx, q)
 	for err == nil {
 		var answer *electorpb.DrainResponse
 		if answer, err = stream.Recv(); err != nil {
 			break
 		}
 		last = decodeProgress(answer.GetProgress())
-		if answer.GetEnded() != nil {
+		switch {
+		case q.GetKeep() && !last.Kept && last.Standing.State != rpc.Serving:
+			return last, fmt.Errorf("%s: %w", c.address, ErrNotKept)
+		case answer.GetEnded() != nil:
 			return last, c.drainEnded(last, answer.GetEnded())
 		}
 		each(last)
@@ -84,7 +102,8 @@ func (c *Client) drainEnded(now elector.Progress, end *electorpb.DrainEnd) error
 	return failed
 }
 
-// Undrain has the node take its share of leading again. Nothing is fetched back at once.
+// Undrain has the node take its share of leading again, also after it is started again. Nothing is fetched back at once. A node that still
+// starts serves when its engine says so.
 func (c *Client) Undrain(ctx context.Context) error {
 	_, err := c.calls.Undrain(ctx, &electorpb.UndrainRequest{Incarnation: c.incarnation})
 	return c.explain(err)
@@ -103,6 +122,11 @@ const drainEvery = time.Second
 func (s *service) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
 	if err := s.meant(q.GetIncarnation()); err != nil {
 		return toStatus(err)
+	}
+	if q.GetKeep() {
+		if err := s.host.KeepDrained(true); err != nil {
+			return toStatus(err)
+		}
 	}
 	ctx, cancel, drain := stream.Context(), func() {}, s.host.Drain
 	if wait := time.Duration(q.GetWaitNanos()); wait > 0 {
@@ -151,10 +175,10 @@ func (s *service) Undrain(_ context.Context, q *electorpb.UndrainRequest) (*elec
 	if err := s.meant(q.GetIncarnation()); err != nil {
 		return nil, toStatus(err)
 	}
-	if s.host.Progress().Standing.State == rpc.Starting {
+	if p := s.host.Progress(); p.Standing.State == rpc.Starting && !p.Kept {
 		return nil, status.Errorf(codes.InvalidArgument, "node %q does not drain, it is starting: it will serve when its engine says so", s.host.Self())
 	}
-	return new(electorpb.UndrainResponse), toStatus(s.host.Serve())
+	return new(electorpb.UndrainResponse), toStatus(s.host.Undrain())
 }
 
 // Protect is the node's side.

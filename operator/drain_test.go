@@ -219,6 +219,7 @@ func TestADrainEndsWhenTheNodeIsToServe(t *testing.T) {
 func TestANodeWithoutGroupsIsNotDrained(t *testing.T) {
 	s := serviceOf(t)
 	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(new(electorpb.DrainRequest), &drains{ctx: t.Context()})))
+	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(&electorpb.DrainRequest{Keep: true}, &drains{ctx: t.Context()})))
 	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
 	assert.Equal(t, codes.Unavailable, status.Code(err))
 }
@@ -236,6 +237,75 @@ func TestANodeThatStartsIsNotMadeToServe(t *testing.T) {
 	})
 }
 
+// An operator who repairs a machine starts it several times. Its next processes have the same store.
+func TestANodeIsKeptDrainedUntilItIsUndrained(t *testing.T) {
+	withCrew(t, 5, func(c crew) {
+		t, s := c.t, c.nodes[0]
+		d := &drains{ctx: t.Context()}
+		require.NoError(t, s.Drain(new(electorpb.DrainRequest), d))
+		assert.False(t, d.last().GetProgress().GetKept(), "only if it is ordered")
+		require.NoError(t, s.Drain(&electorpb.DrainRequest{Keep: true}, d))
+		assert.True(t, d.last().GetProgress().GetKept())
+		assert.Equal(t, electorpb.NodeState_NODE_STATE_DRAINED, d.last().GetProgress().GetState())
+		require.NoError(t, s.Drain(new(electorpb.DrainRequest), d))
+		assert.True(t, d.last().GetProgress().GetKept(), "another order to drain does not end it")
+		answer, err := s.Nodes(t.Context(), new(electorpb.NodesRequest))
+		require.NoError(t, err)
+		assert.True(t, decodeNodes(answer).Progress.Kept)
+		_, err = s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+		require.NoError(t, err)
+		assert.False(t, s.host.Progress().Kept)
+		assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
+	})
+}
+
+// alone is a node of a group whose other voters do not answer.
+func alone(t *testing.T, store memberstate.Store, hold bool) *service {
+	t.Helper()
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: rpc.NewNetwork(1).Join("n0"), Hold: hold})
+	require.NoError(t, err)
+	el, err := host.Join(elector.GroupConfig{
+		Group: "orders", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(t, err)
+	require.NoError(t, el.Start())
+	t.Cleanup(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = host.Close(ended) // its store may have failed
+	})
+	return &service{host: host}
+}
+
+// Its engine has it serve later. That it is kept drained is over at once.
+func TestANodeThatStartsIsKeptDrainedNoMore(t *testing.T) {
+	store := new(memberstate.MemStore)
+	require.NoError(t, memberstate.KeepDrained(store, true))
+	s := alone(t, store, true)
+	assert.True(t, s.host.Progress().Kept)
+	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+	require.NoError(t, err)
+	assert.Equal(t, rpc.Starting, s.host.Progress().Standing.State)
+	assert.False(t, s.host.Progress().Kept)
+	kept, err := memberstate.IsKeptDrained(store)
+	require.NoError(t, err)
+	assert.False(t, kept)
+}
+
+// A store that fails keeps nothing, so the operator must not believe it.
+func TestANodeThatCannotBeKeptDrainedDoesNotDrain(t *testing.T) {
+	store := new(memberstate.MemStore)
+	s := alone(t, store, false)
+	store.Break(assert.AnError)
+	d := &drains{ctx: t.Context()}
+	err := s.Drain(&electorpb.DrainRequest{Keep: true}, d)
+	require.ErrorContains(t, err, assert.AnError.Error())
+	require.ErrorContains(t, err, `saving whether node "n0" stays drained over restarts`)
+	assert.Empty(t, d.got)
+	assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
+}
+
 // Every command names the process that it is meant for, and another one does nothing.
 func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 	withCrew(t, 1, func(c crew) {
@@ -249,7 +319,9 @@ func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 		ctx, other := t.Context(), s.host.Incarnation()+1
 		electable := false
 		calls := map[string]func() error{
-			"drain":   func() error { return s.Drain(&electorpb.DrainRequest{Incarnation: other}, &drains{ctx: ctx}) },
+			"drain": func() error {
+				return s.Drain(&electorpb.DrainRequest{Incarnation: other, Keep: true}, &drains{ctx: ctx})
+			},
 			"undrain": func() error { _, err := s.Undrain(ctx, &electorpb.UndrainRequest{Incarnation: other}); return err },
 			"protect": func() error { _, err := s.Protect(ctx, &electorpb.ProtectRequest{Incarnation: other}); return err },
 			"balance": func() error { _, err := s.Balance(ctx, &electorpb.BalanceRequest{Incarnation: other}); return err },
@@ -270,6 +342,7 @@ func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 		}
 		assert.Equal(t, before, s.host.Electors()[0].Status())
 		assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
+		assert.False(t, s.host.Progress().Kept)
 		r, err := s.host.Electors()[0].Report(ctx)
 		require.NoError(t, err)
 		assert.False(t, r.LastChoice)
@@ -328,7 +401,7 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
-	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true}
+	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Kept: true}
 	for i := range p.Stuck {
 		p.Stuck[i] = i + 1
 	}

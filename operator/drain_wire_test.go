@@ -62,6 +62,21 @@ func TestOperatorsDrainNodes(t *testing.T) {
 	assert.Equal(t, rpc.Serving, now.Progress.Standing.State)
 }
 
+func TestOperatorsKeepNodesDrained(t *testing.T) {
+	s := newSite(t)
+	c := s.dial(s.leader(0).Leader)
+	last, err := c.DrainAndKeep(s.ctx, 0, func(elector.Progress) {})
+	require.NoError(t, err)
+	assert.True(t, last.Kept)
+	now, err := c.Nodes(s.ctx)
+	require.NoError(t, err)
+	assert.True(t, now.Progress.Kept)
+	require.NoError(t, c.Undrain(s.ctx))
+	last, err = c.Drain(s.ctx, 0, func(elector.Progress) {})
+	require.NoError(t, err)
+	assert.False(t, last.Kept)
+}
+
 // Nobody else serves, so the last node leads on.
 func TestADrainThatIsStuckSaysWhichGroupsAreLeft(t *testing.T) {
 	s := newSite(t)

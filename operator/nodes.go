@@ -19,7 +19,7 @@ type Nodes struct {
 	Incarnation uint64
 	// Groups is how many groups have joined.
 	Groups int
-	// Progress is whether it serves, and how many groups it leads.
+	// Progress is whether it serves, how many groups it leads, and whether it stays drained over restarts.
 	Progress elector.Progress
 	// Peers are the others, by id.
 	Peers []Peer
@@ -119,7 +119,7 @@ func decodeStuck(w electorpb.Stuck) protocol.Stuck {
 
 func encodeProgress(p elector.Progress) *electorpb.Progress {
 	w := &electorpb.Progress{
-		State: states[p.Standing.State], Led: uint64(p.Led), Waiting: uint64(p.Waiting), Moving: uint64(p.Moving), Moved: uint64(p.Moved), Hopeless: p.Hopeless, Protected: p.Protected,
+		State: states[p.Standing.State], Led: uint64(p.Led), Waiting: uint64(p.Waiting), Moving: uint64(p.Moving), Moved: uint64(p.Moved), Hopeless: p.Hopeless, Protected: p.Protected, Kept: p.Kept,
 	}
 	for why, groups := range p.Stuck {
 		if groups > 0 {
@@ -132,7 +132,7 @@ func encodeProgress(p elector.Progress) *electorpb.Progress {
 func decodeProgress(w *electorpb.Progress) elector.Progress {
 	p := elector.Progress{
 		Standing: rpc.Standing{State: decodeState(w.GetState())}, Led: int(w.GetLed()), Waiting: int(w.GetWaiting()), Moving: int(w.GetMoving()),
-		Moved: int(w.GetMoved()), Hopeless: w.GetHopeless(), Protected: w.GetProtected(),
+		Moved: int(w.GetMoved()), Hopeless: w.GetHopeless(), Protected: w.GetProtected(), Kept: w.GetKept(),
 	}
 	for _, count := range w.GetStuck() {
 		p.Stuck[decodeStuck(count.GetWhy())] += int(count.GetGroups())

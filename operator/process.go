@@ -1,5 +1,5 @@
 // Which process a command is meant for. An operator who looks at a node and then commands it may reach another process: the
-// node has been started again meanwhile. A new process serves, so a late Drain would take a node out of service that has
+// node has been started again meanwhile. A new process serves, mostly, so a late Drain would take a node out of service that has
 // just come back, and a late Transfer would be about a leadership that is gone.
 
 package operator

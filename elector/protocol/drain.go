@@ -66,6 +66,8 @@ type Progress struct {
 	Protected bool
 	// Hopeless says that all groups that are left have been tried several times.
 	Hopeless bool
+	// Kept says that processes of the node that are started later begin drained. A Node does not know that: its driver does.
+	Kept bool
 }
 
 // AllStuck is how many groups cannot be handed over for now.

@@ -3533,7 +3533,10 @@ type DrainRequest struct {
 	Incarnation uint64                 `protobuf:"fixed64,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// wait_nanos is how long to wait until nothing is led, unless nobody is there to take over what
 	// is left; 0: until all that is left has been tried several times.
-	WaitNanos     int64 `protobuf:"varint,2,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
+	WaitNanos int64 `protobuf:"varint,2,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
+	// keep has processes of the node that are started later begin drained, until Undrain. That is durable before
+	// the drain begins; if it cannot be saved, the node does not drain.
+	Keep          bool `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3580,6 +3583,13 @@ func (x *DrainRequest) GetWaitNanos() int64 {
 		return x.WaitNanos
 	}
 	return 0
+}
+
+func (x *DrainRequest) GetKeep() bool {
+	if x != nil {
+		return x.Keep
+	}
+	return false
 }
 
 type DrainResponse struct {
@@ -3651,7 +3661,9 @@ type Progress struct {
 	// hopeless says that all groups that are left have been tried several times.
 	Hopeless bool `protobuf:"varint,7,opt,name=hopeless,proto3" json:"hopeless,omitempty"`
 	// protected says that the node hands over nothing of its own accord.
-	Protected     bool `protobuf:"varint,8,opt,name=protected,proto3" json:"protected,omitempty"`
+	Protected bool `protobuf:"varint,8,opt,name=protected,proto3" json:"protected,omitempty"`
+	// kept says that processes of the node that are started later begin drained.
+	Kept          bool `protobuf:"varint,9,opt,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3738,6 +3750,13 @@ func (x *Progress) GetHopeless() bool {
 func (x *Progress) GetProtected() bool {
 	if x != nil {
 		return x.Protected
+	}
+	return false
+}
+
+func (x *Progress) GetKept() bool {
+	if x != nil {
+		return x.Kept
 	}
 	return false
 }
@@ -4489,14 +4508,15 @@ const file_elector_proto_rawDesc = "" +
 	"\x06follow\x18\b \x01(\x04R\x06follow\x12\x12\n" +
 	"\x04lead\x18\t \x01(\x04R\x04leadB\b\n" +
 	"\x06_stateB\x10\n" +
-	"\x0e_silence_nanos\"O\n" +
+	"\x0e_silence_nanos\"c\n" +
 	"\fDrainRequest\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x1d\n" +
 	"\n" +
-	"wait_nanos\x18\x02 \x01(\x03R\twaitNanos\"o\n" +
+	"wait_nanos\x18\x02 \x01(\x03R\twaitNanos\x12\x12\n" +
+	"\x04keep\x18\x03 \x01(\bR\x04keep\"o\n" +
 	"\rDrainResponse\x121\n" +
 	"\bprogress\x18\x01 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12+\n" +
-	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\xfb\x01\n" +
+	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\x8f\x02\n" +
 	"\bProgress\x12,\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x16.hustings.v1.NodeStateR\x05state\x12\x10\n" +
 	"\x03led\x18\x02 \x01(\x04R\x03led\x12\x18\n" +
@@ -4505,7 +4525,8 @@ const file_elector_proto_rawDesc = "" +
 	"\x05stuck\x18\x05 \x03(\v2\x17.hustings.v1.StuckCountR\x05stuck\x12\x14\n" +
 	"\x05moved\x18\x06 \x01(\x04R\x05moved\x12\x1a\n" +
 	"\bhopeless\x18\a \x01(\bR\bhopeless\x12\x1c\n" +
-	"\tprotected\x18\b \x01(\bR\tprotected\"J\n" +
+	"\tprotected\x18\b \x01(\bR\tprotected\x12\x12\n" +
+	"\x04kept\x18\t \x01(\bR\x04kept\"J\n" +
 	"\n" +
 	"StuckCount\x12$\n" +
 	"\x03why\x18\x01 \x01(\x0e2\x12.hustings.v1.StuckR\x03why\x12\x16\n" +

@@ -227,9 +227,10 @@ type OperatorServiceClient interface {
 	// Drain has the node hand over all that it leads, and lead nothing more until Undrain. It
 	// returns how far that has come, about once a second; the last response says that nothing is led, or
 	// what is left and why. The end of the call does not end the drain. Older versions do not have
-	// it.
+	// it, or ignore keep, which shows in the progress.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DrainResponse], error)
-	// Undrain has the node take its share of leading again. Older versions do not have it.
+	// Undrain has the node take its share of leading again, as soon as its engine can, also after it is
+	// started again. Older versions do not have it.
 	Undrain(ctx context.Context, in *UndrainRequest, opts ...grpc.CallOption) (*UndrainResponse, error)
 	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
 	Protect(ctx context.Context, in *ProtectRequest, opts ...grpc.CallOption) (*ProtectResponse, error)
@@ -461,9 +462,10 @@ type OperatorServiceServer interface {
 	// Drain has the node hand over all that it leads, and lead nothing more until Undrain. It
 	// returns how far that has come, about once a second; the last response says that nothing is led, or
 	// what is left and why. The end of the call does not end the drain. Older versions do not have
-	// it.
+	// it, or ignore keep, which shows in the progress.
 	Drain(*DrainRequest, grpc.ServerStreamingServer[DrainResponse]) error
-	// Undrain has the node take its share of leading again. Older versions do not have it.
+	// Undrain has the node take its share of leading again, as soon as its engine can, also after it is
+	// started again. Older versions do not have it.
 	Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error)
 	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
 	Protect(context.Context, *ProtectRequest) (*ProtectResponse, error)

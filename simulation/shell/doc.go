@@ -37,7 +37,7 @@
 //	TermsGrow          terms never fall, in Status or on disk, over all processes of a node; nor do revisions
 //	VotesKept          a node votes for one candidate in a term, in Status, on disk and on the wire
 //	SaidDurable        terms, votes and promises are on the disk before they are shown or sent
-//	RecordsKept        a new process finds the record that was acknowledged last, or one that was being saved
+//	RecordsKept        a new process finds the record that was acknowledged last, or one that was being saved, also that of whether its node stays drained
 //	LossShown          Status shows a loss, and Lead's context has ended, before the disk starts to save
 //	LeadOnce           one Lead of a member runs at a time, and one for each term
 //	LeadInOffice       while Lead's context lives the member leads that term, with a lease if it has leases
@@ -60,7 +60,7 @@
 //	Watched            Watch, Host.Watch, handlers and metrics receive what Status shows, in order, up to the last change
 //	Drains             Drain succeeds only if the node has led nothing for a heartbeat; without faults it hands over all that others can lead, again and again
 //	NotToLeaving       a leader asks nobody to take over whose node has told it that it does not serve, while another voter serves and answers
-//	Progresses         Progress adds up, counts the groups that the node shows to lead, and has the state of the last order
+//	Progresses         Progress adds up, counts the groups that the node shows to lead, and has the state of the last order, which may have been given to an earlier process
 //	NodesKnown         Nodes shows the nodes that share groups, and without faults what they say of themselves
 //	Ignored            what was forged is counted as ignored
 //	Found              after the last fault every group soon has a leader that serves, holds its lease, commits, and hands over when ordered

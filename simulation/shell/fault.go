@@ -63,6 +63,10 @@ const (
 	DrainOrder
 	// ServeOrder: a node is ordered to serve, whether it drains or not.
 	ServeOrder
+	// KeepOrder: a node is to stay drained over restarts.
+	KeepOrder
+	// UndrainOrder: a node is ordered to serve, also after restarts, as soon as its engine is ready.
+	UndrainOrder
 	// ProtectOrder: a node is protected, or is so no more.
 	ProtectOrder
 	// BalanceOrder: a node balances from now on, or no more.
@@ -162,6 +166,8 @@ var faultTable = [faults]struct {
 	StandOrder:      {"stand", ofVotes},
 	DrainOrder:      {"drain", ofVotes},
 	ServeOrder:      {"serve", ofVotes},
+	KeepOrder:       {"keep", ofVotes},
+	UndrainOrder:    {"undrain", ofVotes},
 	ProtectOrder:    {"protect", ofVotes},
 	BalanceOrder:    {"balance", ofVotes},
 	Hold:            {"hold", ofVotes},
@@ -238,6 +244,8 @@ const (
 	Drained
 	// Stuck: a node was drained, and still led something.
 	Stuck
+	// BegunDrained: a process began drained, because its node stays so over restarts.
+	BegunDrained
 
 	// From here on, the conditions are for worlds of leases only.
 
@@ -271,6 +279,7 @@ var conditionTable = [conditions]struct {
 	Rested:          {"rested", ofVotes},
 	Drained:         {"drained", ofVotes},
 	Stuck:           {"stuck", ofVotes},
+	BegunDrained:    {"begun drained", ofVotes},
 	LeaseTaken:      {"taken away", ofLeases},
 	ClaimUnanswered: {"claim unanswered", ofLeases},
 	NotReleased:     {"not released", ofLeases},

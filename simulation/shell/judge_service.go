@@ -20,7 +20,8 @@ import (
 // service holds the judge's knowledge of a process's orders to drain and to serve. The judge's mu guards all but held,
 // which does not change.
 type service struct {
-	held    bool          // it began without serving
+	held    bool          // it began without serving, because its engine was not ready
+	awaits  bool          // its engine is not ready yet
 	state   rpc.NodeState // that follows from the last order; Draining stands for Drained, too
 	since   time.Time     // when that was given, ...
 	endedAt time.Time     // ... and when the last drain ended
@@ -32,6 +33,10 @@ type service struct {
 	closings    int       // closings of the host under way; they end protection
 	unsure      bool      // an order may have come before the end of a closing, or after it
 
+	asked  bool      // its store has said whether the node is kept drained
+	kept   bool      // later processes begin drained, as far as this one knows
+	keptAt time.Time // since when
+
 	balancing  bool      // it was ordered to balance last
 	balancedAt time.Time // when it was ordered not to any more
 
@@ -41,9 +46,28 @@ type service struct {
 
 // begins notes whether a process begins without serving.
 func (v *service) begins(held bool) {
-	v.held, v.waiting = held, map[*call]struct{}{}
+	v.held, v.awaits, v.waiting = held, held, map[*call]struct{}{}
 	if held {
 		v.state = rpc.Starting
+	}
+}
+
+// asked checks what a new process finds in its store about the node itself, and notes that it must begin so. It asks once, before its
+// first group takes part.
+func (j *judge) asked(p *process, r *memberstate.Record) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n, v := p.node, &p.service
+	if p.dead || v.asked {
+		return
+	}
+	kept := r.Vote != ""
+	j.holds(RecordsKept, kept == n.kept || n.keptUnsure, n.name, "its store has %v; acknowledged was that it is kept drained: %v", r, n.kept)
+	n.kept, n.keptUnsure = kept, false
+	v.asked, v.kept, v.keptAt = true, kept, time.Now()
+	if kept && !v.held {
+		v.state, v.since = rpc.Draining, time.Now()
+		j.met[BegunDrained]++
 	}
 }
 
@@ -198,20 +222,99 @@ func (j *judge) progresses(p *process, shown *elector.Progress) {
 	*last = *shown
 }
 
-// serves notes an order to serve.
-func (j *judge) serves(p *process) (returned func(error)) {
+// keepsDrained notes an order to keep a node drained over restarts, or not to any more. While it is under way, and after it has
+// failed, nobody knows what the next process will find.
+func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before := &p.service, &call{"Serve", time.Now()}, j.running(p)
+	v, c, asked := &p.service, &call{"KeepDrained", time.Now()}, p.service.asked
 	v.waiting[c] = struct{}{}
-	v.serves++
+	j.mayKeep(p, on)
 	return func(err error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		delete(v.waiting, c)
 		if err == nil {
+			j.kept(p, on)
+		}
+		excused := p.dead || p.failing || errors.Is(err, elector.ErrStopped) && !asked
+		j.holds(OrdersTold, err == nil || excused, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
+	}
+}
+
+// mayKeep notes that the next process may find this, and kept that it must.
+func (j *judge) mayKeep(p *process, on bool) {
+	if n := p.node; !p.dead && on != n.kept {
+		n.keptUnsure = true
+	}
+}
+
+func (j *judge) kept(p *process, on bool) {
+	if p.dead {
+		return
+	}
+	p.node.kept, p.node.keptUnsure = on, false
+	p.service.kept, p.service.keptAt = on, time.Now()
+}
+
+// ordersKeep says whether such an order is under way.
+func (v *service) ordersKeep() bool {
+	for c := range v.waiting {
+		if c.what == "KeepDrained" || c.what == "Undrain" {
+			return true
+		}
+	}
+	return false
+}
+
+// undrains notes that an operator takes back the orders to drain, and to be kept drained. The second is done although no
+// group runs any more.
+func (j *judge) undrains(p *process) (returned func(error)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v, c, before, asked := &p.service, &call{"Undrain", time.Now()}, j.running(p), p.service.asked
+	v.waiting[c] = struct{}{}
+	v.serves++
+	j.mayKeep(p, false)
+	return func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(v.waiting, c)
+		stopped := errors.Is(err, elector.ErrStopped)
+		if err == nil || stopped && asked {
+			j.kept(p, false)
+		}
+		if err == nil && !v.awaits {
 			v.state, v.since, v.endedAt = rpc.Serving, time.Now(), time.Now()
+		}
+		excused := p.dead || p.failing || stopped && !j.stays(p, before)
+		j.holds(OrdersTold, err == nil || excused, p.node.name, "Undrain returns %v, and a group has run all the time, on a disk that works", err)
+	}
+}
+
+// serves notes an order to serve.
+func (j *judge) serves(p *process) (returned func(error)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v, c, before, state := &p.service, &call{"Serve", time.Now()}, j.running(p), p.service.state
+	v.waiting[c] = struct{}{}
+	v.serves++
+	drains := v.awaits && v.kept // the engine is ready, and an operator keeps the node drained
+	if drains {
+		v.state, v.since = rpc.Draining, time.Now()
+	}
+	return func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(v.waiting, c)
+		if err == nil {
+			if v.awaits = false; !drains {
+				v.state, v.since, v.endedAt = rpc.Serving, time.Now(), time.Now()
+			}
 			return
+		}
+		if drains {
+			v.state = state
 		}
 		j.holds(OrdersTold, p.dead || errors.Is(err, elector.ErrStopped) && !j.stays(p, before), p.node.name, "Serve returns %v, and a group has run all the time", err)
 	}
@@ -431,6 +534,7 @@ func (j *judge) disservice(p *process) (list []doubt) {
 	add(Progresses, shown.Led != led, "its progress says that it leads %d groups; it leads %d", shown.Led, led)
 	add(Progresses, now.After(v.since) && state != v.state, "it is %v; the last order was to be %v", state, v.state)
 	add(Progresses, now.After(v.protectedAt) && !v.unsure && shown.Protected != v.protected, "its progress says that it is protected: %v; the last order says: %v", shown.Protected, v.protected)
+	add(Progresses, now.After(v.keptAt) && shown.Kept != v.kept, "its progress says that it is kept drained: %v; the last order says: %v", shown.Kept, v.kept)
 	add(Progresses, shown != v.watched && !p.lagsBehind.Load(), "WatchProgress has not yielded what Progress shows")
 	for c := range v.waiting {
 		held := v.protected && !v.unsure && now.After(v.protectedAt) && led > 0

@@ -178,13 +178,14 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 	}
 }
 
-// counts notes that a node has counted a start of its process.
+// counts notes that a node has counted a start of its process. An order to keep it drained saves the same count again.
 func (j *judge) counts(p *process, starts memberstate.Term, err error) {
 	if err != nil {
 		p.failing = true
 		return
 	}
-	j.holds(TermsGrow, starts > p.node.counted, p.node.name, "it counts start %d after start %d", starts, p.node.counted)
+	again := starts == p.node.counted && p.service.ordersKeep()
+	j.holds(TermsGrow, starts > p.node.counted || again, p.node.name, "it counts start %d after start %d", starts, p.node.counted)
 	p.node.counted = starts
 }
 

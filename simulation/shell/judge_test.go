@@ -132,6 +132,11 @@ func TestJudgeNoticesViolations(t *testing.T) {
 			says(p[0], "n1", rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: 8, Asked: 8, Round: 1, Promised: true})
 			says(p[0], "n2", rpc.Body{Kind: rpc.VoteRequest, Term: 9})
 		}},
+		"a store that forgets that its node is kept drained": {RecordsKept, func(j *judge, p []*process) {
+			p[0].service.begins(false)
+			j.keepsDrained(p[0], true)(nil)
+			j.asked(p[0], new(memberstate.Record))
+		}},
 		"a promise that is not durable": {SaidDurable, func(j *judge, p []*process) {
 			beat := rpc.Body{Kind: rpc.Heartbeat, Term: 8, Round: 1, Lease: time.Hour}
 			j.heard(p[0], []rpc.Message{{Group: "g0", From: "n1", To: "n0", Body: beat}})

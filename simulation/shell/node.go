@@ -27,6 +27,9 @@ type node struct {
 	ledgers []*ledger        // by group; nil: the node has no member of it
 	counted memberstate.Term // how many starts its disk has, as acknowledged last; the judge guards it
 
+	kept       bool // its processes begin drained, as acknowledged last; the judge guards it, ...
+	keptUnsure bool // ... and whether it may be otherwise, because an order was not acknowledged
+
 	process atomic.Pointer[process] // the one that runs; nil: none does
 }
 
@@ -37,7 +40,7 @@ type process struct {
 	number     int
 	died       chan struct{}
 	operated   chan struct{} // closed when no operator gives orders any more that are drawn
-	broken     chan struct{} // holds a value when a group has ended with an error
+	broken     chan struct{} // holds a value when a group has ended with an error, or the store has failed otherwise
 	busy       trouble
 	still      atomic.Int64 // how long its loop stands still when it next sends
 	lags       atomic.Bool  // who reads Host.Watch is slow

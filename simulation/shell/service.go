@@ -5,18 +5,32 @@ package shell
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
-// serveLater is the engine of a process that began with Hold: its data is complete after a while.
+// serveLater is the engine of a process that began with Hold: its data is complete after a while. An operator may come before.
 func (p *process) serveLater() {
-	p.world().sleepInTrouble(p.world().drawn(6 * p.world().plan.longest))
-	p.serveAgain()
+	w := p.world()
+	w.sleepInTrouble(w.drawn(3 * w.plan.longest))
+	switch w.drawn64() % 6 {
+	case 0:
+		_ = p.keep(true) // the judge has checked the outcome
+	case 1:
+		_ = p.undrain()
+	case 2:
+		w.work.Go(p.drainOnce)
+		settle()
+		_ = p.undrain()
+	}
+	w.sleepInTrouble(w.drawn(3 * w.plan.longest))
+	p.untilDone(p.serve)
 }
 
 // operate gives orders about the whole node while faults strike, one after another, and has it serve in the end. No other
@@ -41,12 +55,19 @@ func (p *process) operate() {
 		}
 		switch w.drawn64() % 10 {
 		case 0, 1, 2:
+			if w.drawn64()%3 == 0 {
+				w.judge.struckAt(KeepOrder, p.node.name)
+				_ = p.keep(true) // the judge has checked the outcome
+			}
 			w.judge.struckAt(DrainOrder, p.node.name)
 			w.work.Go(p.drainOnce)
 			settle() // the order has been given before the next one
-		case 3, 4:
+		case 3:
 			w.judge.struckAt(ServeOrder, p.node.name)
 			_ = p.serve() // the judge has checked the outcome
+		case 4:
+			w.judge.struckAt(UndrainOrder, p.node.name)
+			_ = p.undrain() // the judge has checked the outcome
 		case 5:
 			w.judge.struckAt(ProtectOrder, p.node.name)
 			_ = p.protect(w.drawn64()%2 == 0) // the judge has checked the outcome
@@ -93,6 +114,36 @@ func (p *process) serve() error {
 	return err
 }
 
+// keep has later processes of the node begin drained, or serve again.
+func (p *process) keep(on bool) error {
+	returned := p.world().judge.keepsDrained(p, on)
+	err := p.host.KeepDrained(on)
+	returned(err)
+	p.restartAfter(err)
+	return err
+}
+
+// undrain takes back what operators have ordered.
+func (p *process) undrain() error {
+	returned := p.world().judge.undrains(p)
+	err := p.host.Undrain()
+	returned(err)
+	p.restartAfter(err)
+	return err
+}
+
+// restartAfter has another process begin if this one's store has failed in an operator's call. Its groups may save nothing for
+// long, so they may not notice.
+func (p *process) restartAfter(err error) {
+	if err == nil || errors.Is(err, elector.ErrStopped) {
+		return
+	}
+	select {
+	case p.broken <- struct{}{}:
+	default: // another one begins in any case
+	}
+}
+
 // protect has the node hand over nothing of its own accord, or do so again.
 func (p *process) protect(on bool) error {
 	returned := p.world().judge.protects(p, on)
@@ -107,12 +158,15 @@ func (p *process) balance(every time.Duration) error {
 	return p.host.Balance(every)
 }
 
-// serveAgain has the node serve, and move what it leads as usual, as soon as one of its groups runs. It needs not if the node
-// has none.
+// serveAgain has the node serve, and move what it leads as usual.
 func (p *process) serveAgain() {
+	p.untilDone(func() error { return cmp.Or(p.protect(false), p.balance(0), p.undrain()) })
+}
+
+// untilDone gives an order again until it is taken, as soon as one of the node's groups runs. It need not be if the node has none.
+func (p *process) untilDone(order func() error) {
 	some := slices.ContainsFunc(p.node.ledgers, func(l *ledger) bool { return l != nil })
-	usual := func() error { return cmp.Or(p.protect(false), p.balance(0), p.serve()) }
-	for some && !p.isDead() && !p.world().isOver() && !p.world().broken() && usual() != nil {
+	for some && !p.isDead() && !p.world().isOver() && !p.world().broken() && order() != nil {
 		p.world().sleep(p.world().plan.beat)
 	}
 }

@@ -231,8 +231,14 @@ type storeTap struct {
 	inner   *memberstate.FileStore
 }
 
-// Load loads a record from the store.
-func (s *storeTap) Load(group string) (memberstate.Record, bool, error) { return s.inner.Load(group) }
+// Load loads a record from the store. The judge notes the node's own.
+func (s *storeTap) Load(group string) (memberstate.Record, bool, error) {
+	r, known, err := s.inner.Load(group)
+	if group == "" && err == nil {
+		s.process.world().judge.asked(s.process, &r)
+	}
+	return r, known, err
+}
 
 // Save saves a batch, which the judge notes before and after.
 func (s *storeTap) Save(batch []memberstate.Record) error {

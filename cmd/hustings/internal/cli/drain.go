@@ -25,15 +25,19 @@ import (
 type drainFlags struct {
 	operation
 	wait        time.Duration
+	keep        bool
 	incarnation uint64
 }
 
 func newDrain() *cobra.Command {
 	var f drainFlags
 	cmd := f.ofNodes("drain", "Have a node hand over all groups that it leads, before it is stopped", `  hustings drain -a 10.0.0.1:7000
-  hustings drain -a 10.0.0.1:7000 --wait 5m --json`, 5*time.Second, f.drain)
+  hustings drain -a 10.0.0.1:7000 --wait 5m --json
+  hustings drain -a 10.0.0.1:7000 --keep`, 5*time.Second, f.drain)
 	cmd.Long = `Have a node hand over all groups that it leads, and lead nothing more until it is
-started again, or "hustings undrain". It votes and follows as ever. Service goes on: each group is
+started again, or "hustings undrain". With --keep only "hustings undrain" ends it: the
+node remembers it in its store, for a machine that is started several times while it is
+repaired. It votes and follows as ever. Service goes on: each group is
 handed over to a voter that has caught up, at a node that serves, many at a time.
 
 The node goes on draining when this command ends, however it ends. A node that
@@ -44,9 +48,10 @@ example because their nodes are draining, too.
 
 On a terminal its progress is shown once a second. The exit code is 0 if the node leads
 nothing, 3 if it still leads groups when the time is up, which are listed with what to do
-about it, and 1 if it could not be told to drain.`
+about it, and 1 if it could not be told to drain, or to stay drained.`
 	flags := cmd.Flags()
 	flags.DurationVar(&f.wait, "wait", time.Minute, "how much `time` to wait until the node leads nothing")
+	flags.BoolVar(&f.keep, "keep", false, "drained also after the node is started again, until hustings undrain")
 	f.ofOneNode(cmd)
 	return cmd
 }
@@ -55,7 +60,8 @@ func newUndrain() *cobra.Command {
 	var f drainFlags
 	cmd := f.ofNodes("undrain", "Have a node that was drained take its share of leading again", `  hustings undrain -a 10.0.0.1:7000`, 5*time.Second, f.undrain)
 	cmd.Long = `Have a node that was drained take its share of leading again. Nothing is fetched back: it
-is handed groups, and elected, from now on. A node that is started again needs no undrain.`
+is handed groups, and elected, from now on. A node that is started again needs no undrain,
+unless it was drained with --keep. One that is still starting serves when its engine is ready.`
 	f.ofOneNode(cmd)
 	return cmd
 }
@@ -100,7 +106,11 @@ func (f *drainFlags) undrain(ctx context.Context, cmd *cobra.Command, _ []string
 	if f.asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(shownProgress(c.Address(), &now.Progress))
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s takes its share of leading again\n", now.Self, c.Address())
+	does := "takes its share of leading again"
+	if now.Progress.Standing.State != rpc.Serving {
+		does = "will take its share of leading when its engine is ready"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s %s\n", now.Self, c.Address(), does)
 	return err
 }
 
@@ -120,7 +130,11 @@ func (f *drainFlags) drain(ctx context.Context, cmd *cobra.Command, _ []string) 
 	defer late.Stop()
 	lines := cmd.ErrOrStderr()
 	p := drainPrinter{out: cmd.OutOrStdout(), lines: lines, watched: isTerminal(lines), asJSON: f.asJSON, address: c.Address(), toldAt: time.Now()}
-	last, err := c.Drain(patient, f.wait, func(now elector.Progress) {
+	order := c.Drain
+	if f.keep {
+		order = c.DrainAndKeep
+	}
+	last, err := order(patient, f.wait, func(now elector.Progress) {
 		late.Reset(each + f.timeout)
 		p.now = now
 		p.tick(time.Now())
@@ -159,9 +173,11 @@ type jsonProgress struct {
 	Moved   int            `json:"moved"`
 	Stuck   map[string]int `json:"stuck,omitempty"` // by reason
 	// Protected says that the node hands over nothing of its own accord.
-	Protected bool        `json:"protected,omitempty"`
-	Left      []jsonStuck `json:"left,omitempty"` // at most 100 for each reason
-	Error     string      `json:"error,omitempty"`
+	Protected bool `json:"protected,omitempty"`
+	// Kept says that it is drained also after it is started again.
+	Kept  bool        `json:"kept,omitempty"`
+	Left  []jsonStuck `json:"left,omitempty"` // at most 100 for each reason
+	Error string      `json:"error,omitempty"`
 }
 
 type jsonStuck struct {
@@ -171,7 +187,9 @@ type jsonStuck struct {
 }
 
 func shownProgress(address string, p *elector.Progress) jsonProgress {
-	shown := jsonProgress{Address: address, State: p.Standing.State.String(), Led: p.Led, Waiting: p.Waiting, Moving: p.Moving, Moved: p.Moved, Protected: p.Protected}
+	shown := jsonProgress{
+		Address: address, State: p.Standing.State.String(), Led: p.Led, Waiting: p.Waiting, Moving: p.Moving, Moved: p.Moved, Protected: p.Protected, Kept: p.Kept,
+	}
 	for why, groups := range p.Stuck {
 		if groups > 0 {
 			if shown.Stuck == nil {
@@ -245,7 +263,7 @@ func (p *drainPrinter) end(err error) error {
 	case p.asJSON:
 		p.printLast(err, left)
 	case err == nil:
-		_, p.err = fmt.Fprintf(p.out, "%s leads nothing now: it has handed over %s\n", p.address, groupsText(p.now.Moved))
+		_, p.err = fmt.Fprintf(p.out, "%s leads nothing now%s: it has handed over %s\n", p.address, p.kept(), groupsText(p.now.Moved))
 	case isStuck:
 		_, p.err = io.WriteString(p.out, p.leftText(left))
 	}
@@ -253,6 +271,14 @@ func (p *drainPrinter) end(err error) error {
 		return err
 	}
 	return p.err
+}
+
+// kept says that a node is drained for more than this process.
+func (p *drainPrinter) kept() string {
+	if !p.now.Kept {
+		return ""
+	}
+	return ", also after a restart"
 }
 
 // once says when a node goes on that is protected.

@@ -78,6 +78,19 @@ func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {
 	assert.Contains(t, fail(t, exitFailed, "drain", "-a", s.at(t), "--timeout", "10ms"), "no answer in time; it drains if it has been told to")
 }
 
+// It drains, because it knows how to, and its operator must not believe that it will after a restart.
+func TestAnOlderNodeCannotBeKeptDrained(t *testing.T) {
+	t.Parallel()
+	for _, times := range []int{0, 1} {
+		s := &slow{times: times, waited: make(chan int64, 1)}
+		address := s.at(t)
+		code, stdout, stderr := run("drain", "-a", address, "--keep")
+		assert.Equal(t, exitFailed, code)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, address+": the node drains, but does not stay drained when it is started again: its version of hustings is older")
+	}
+}
+
 // A node of an older version says so in words.
 func TestAnOlderNodeCannotBeDrained(t *testing.T) {
 	t.Parallel()

@@ -171,6 +171,35 @@ func TestANodeIsDrainedAndServesAgain(t *testing.T) {
 	assert.Contains(t, succeed(t, "undrain", "-a", others[0], "--json")[0], `{"address":"`+others[0]+`","state":"serving",`)
 }
 
+func TestANodeIsKeptDrained(t *testing.T) {
+	t.Parallel()
+	addresses := local(t, node.Config{})
+	leader, others := leading(t, addresses)
+	at := slices.Index(addresses, leader)
+	assert.Equal(t, []string{leader + " leads nothing now, also after a restart: it has handed over 1 group"}, succeed(t, "drain", "-a", leader, "--keep"))
+	assert.Regexp(t, ` drained +1 +0 .* drained 1 of 1, also after a restart$`, succeed(t, "nodes", "-a", others[0])[1+at])
+	var row nodeRow
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "nodes", "-a", others[0], "--json")[at]), &row))
+	assert.True(t, row.Kept)
+	assert.True(t, row.Progress.Kept)
+	assert.Contains(t, succeed(t, "drain", "-a", leader, "--json")[0], `"kept":true`, "another drain does not end it")
+	succeed(t, "undrain", "-a", leader)
+	assert.NotContains(t, succeed(t, "nodes", "-a", leader, "--json")[at], "kept")
+	assert.NotContains(t, succeed(t, "drain", "-a", leader)[0], "restart")
+}
+
+// What is remembered for later processes is shown whatever this one does.
+func TestANodeThatIsKeptDrainedSaysWhatThatMeans(t *testing.T) {
+	for state, want := range map[rpc.NodeState]string{
+		rpc.Serving: "drained after a restart", rpc.Starting: "drained once its engine is ready",
+		rpc.Draining: "drained 3 of 3, also after a restart", rpc.Drained: "drained 3 of 3, also after a restart",
+	} {
+		r, a := nodeRow{}, nodeAnswer{now: operator.Nodes{Progress: elector.Progress{Standing: rpc.Standing{State: state}, Moved: 3, Kept: true}}}
+		r.answered(&a)
+		assert.Equal(t, want, r.columns()[7])
+	}
+}
+
 func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 	t.Parallel()
 	addresses := local(t, node.Config{})

@@ -28,7 +28,8 @@ func newNodes() *cobra.Command {
 knows the others with which it shares groups; each is then asked for its own word.
 
 STATE is "serving" if the node takes its share of leading, "draining" or "drained" after
-"hustings drain", and "starting" until its engine is ready. INCARNATION names its process, for
+"hustings drain", and "starting" until its engine is ready. REMARKS say how far a drain is,
+and whether it lasts "also after a restart", see "hustings drain --keep". INCARNATION names its process, for
 --incarnation of other commands. LEADS is how many of its GROUPS it leads. HEARD is how
 long ago another node last heard it; nodes that only follow have nothing to say to each
 other. If a node does not answer, what others know of it is shown.
@@ -46,6 +47,7 @@ type nodeRow struct {
 	Led         *int   `json:"led,omitempty"`
 	Incarnation uint64 `json:"incarnation,omitempty"`
 	Protected   bool   `json:"protected,omitempty"` // it hands over nothing of its own accord
+	Kept        bool   `json:"kept,omitempty"`      // it is drained also after it is started again
 	// Progress is how far its drain has come; nil if it does not drain.
 	Progress *jsonProgress `json:"drain,omitempty"`
 	HeardBy  []heardBy     `json:"heard_by,omitempty"`
@@ -149,6 +151,7 @@ func nodeRows(answers []nodeAnswer) (rows []*nodeRow) {
 func (r *nodeRow) answered(a *nodeAnswer) {
 	p := &a.now.Progress
 	r.State, r.Groups, r.Led, r.Incarnation, r.Protected = p.Standing.State.String(), &a.now.Groups, &p.Led, a.now.Incarnation, p.Protected
+	r.Kept = p.Kept
 	if p.Standing.State == rpc.Draining || p.Standing.State == rpc.Drained {
 		shown := shownProgress("", p)
 		r.Progress = &shown
@@ -216,7 +219,21 @@ func (r *nodeRow) columns() []string {
 	if r.Progress != nil {
 		remarks = append(remarks, r.Progress.text())
 	}
+	if r.Kept {
+		remarks = append(remarks, r.keptText())
+	}
 	return []string{r.Node, r.Address, r.State, thousands(*r.Groups), thousands(*r.Led), fmt.Sprint(r.Incarnation), heard, strings.Join(remarks, ", ")}
+}
+
+// keptText is what it means now that a node is kept drained over restarts.
+func (r *nodeRow) keptText() string {
+	switch r.State {
+	case rpc.Serving.String():
+		return "drained after a restart"
+	case rpc.Starting.String():
+		return "drained once its engine is ready"
+	}
+	return "also after a restart"
 }
 
 // text is "drained 7 of 10, 3 stuck".

@@ -71,6 +71,13 @@ func TestANodeThatDoesNotSayWhatHasBecomeOfIt(t *testing.T) {
 	}
 }
 
+// An operator who has undrained it should not wonder why it does not lead.
+func TestANodeThatStartsServesWhenItsEngineIsReady(t *testing.T) {
+	t.Parallel()
+	address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Progress: &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_STARTING}}})
+	assert.Equal(t, []string{"n0 at " + address + " will take its share of leading when its engine is ready"}, succeed(t, "undrain", "-a", address))
+}
+
 // Nothing is asked without the certificates that were given.
 func TestNodesAreNotAskedWithoutTheCertificatesThatWereGiven(t *testing.T) {
 	t.Parallel()

@@ -61,9 +61,12 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	if info.Torn {
 		fmt.Fprintf(w, "torn        the last save was cut short; nobody relied on it\n")
 	}
-	starts, groups := startsOf(info)
-	if starts > 0 {
-		fmt.Fprintf(w, "starts      %d\n", starts)
+	own, groups := apart(info)
+	if own.Term > 0 {
+		fmt.Fprintf(w, "starts      %d\n", own.Term)
+	}
+	if own.KeepsDrained() {
+		fmt.Fprintf(w, "kept        the node begins drained when it is started, until: hustings undrain\n")
 	}
 	_, err := fmt.Fprintf(w, "groups      %d\n", len(groups))
 	for _, r := range groups {
@@ -76,16 +79,16 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	return err
 }
 
-// startsOf takes the record of the node itself apart from those of groups.
-func startsOf(info *memberstate.FileInfo) (starts memberstate.Term, groups []memberstate.Record) {
+// apart takes the record of the node itself, whose term is how often it was started, apart from those of groups.
+func apart(info *memberstate.FileInfo) (own memberstate.Record, groups []memberstate.Record) {
 	for _, r := range info.Records {
 		if r.Group == "" {
-			starts = r.Term
+			own = r
 		} else {
 			groups = append(groups, r)
 		}
 	}
-	return starts, groups
+	return own, groups
 }
 
 type storedGroup struct {
@@ -113,15 +116,16 @@ type storeInfo struct {
 	Mended     uint64        `json:"mended_sectors"`
 	Torn       bool          `json:"torn"`
 	Error      string        `json:"error,omitempty"`
-	Starts     uint64        `json:"starts"` // of its process, if it counts them
+	Starts     uint64        `json:"starts"`         // of its process, if it counts them
+	Kept       bool          `json:"kept,omitempty"` // it begins drained
 	Groups     []storedGroup `json:"groups"`
 }
 
 func storeJSON(info memberstate.FileInfo, err error) storeInfo {
-	starts, groups := startsOf(&info)
+	own, groups := apart(&info)
 	s := storeInfo{
 		Node: info.Node, Version: info.Version, Generation: info.Generation, Saves: info.Saves,
-		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Starts: uint64(starts), Groups: []storedGroup{},
+		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Starts: uint64(own.Term), Kept: own.KeepsDrained(), Groups: []storedGroup{},
 	}
 	for _, d := range info.Damaged {
 		s.Damaged = append(s.Damaged, storedSpan(d))

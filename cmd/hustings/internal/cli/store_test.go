@@ -37,6 +37,19 @@ func TestAStoreIsInspected(t *testing.T) {
 	assert.Len(t, info.Groups, 2)
 	assert.Equal(t, starts, info.Starts)
 	assert.Empty(t, info.Error)
+	assert.False(t, info.Kept)
+}
+
+func TestAStoreSaysThatItsNodeIsKeptDrained(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0.store")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	inspected := func() string { return strings.Join(succeed(t, "store", "inspect", path), "\n") }
+	assert.NotContains(t, inspected(), "drained")
+	require.NoError(t, memberstate.KeepDrained(s, true))
+	require.NoError(t, s.Close())
+	assert.Contains(t, inspected(), "\nkept        the node begins drained when it is started, until: hustings undrain\ngroups      0")
+	assert.Contains(t, succeed(t, "store", "inspect", "--json", path)[0], `"kept":true`)
 }
 
 // The readable part of a store that cannot be used is shown.
