@@ -4,6 +4,7 @@ package elector_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -270,6 +271,20 @@ func TestAServingNodeIsNotDeserted(t *testing.T) {
 	p.Led++
 	assert.False(t, p.Deserted(), "one is being handed over")
 	assert.False(t, (&elector.Progress{}).Deserted(), "nothing is left")
+}
+
+func TestAStuckErrorSaysWhatIsLeft(t *testing.T) {
+	some := elector.Progress{Led: 12, Waiting: 2, Moving: 1}
+	some.Stuck[protocol.StuckNoVoter], some.Stuck[protocol.StuckBehind], some.Stuck[protocol.StuckBusy] = 4, 3, 2
+	for want, stuck := range map[string]*elector.StuckError{
+		"elector: the node leads nothing, but not yet for a heartbeat: context canceled":              {Cause: context.Canceled},
+		"elector: the node still leads 1 group (1 to be handed over): elector: the node is protected": {elector.Progress{Led: 1, Waiting: 1}, elector.ErrProtected},
+		"elector: the node still leads 12 groups (3 to be handed over, 4 no voter, 3 behind, 2 busy)": {Progress: some},
+		"elector: the node still leads 2 groups (2 to be handed over): context deadline exceeded":     {elector.Progress{Led: 2, Moving: 2}, context.DeadlineExceeded},
+	} {
+		assert.EqualError(t, stuck, want)
+		assert.Equal(t, stuck.Cause, errors.Unwrap(stuck))
+	}
 }
 
 func TestServeEndsADrain(t *testing.T) {
