@@ -328,7 +328,7 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
-	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true}
+	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Protected: true}
 	for i := range p.Stuck {
 		p.Stuck[i] = i + 1
 	}

@@ -178,6 +178,11 @@ func TestALongTableIsSentInParts(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, groups)
+	for rows, err := range dialled(t, node).Table(t.Context(), "x") {
+		require.NoError(t, err)
+		assert.True(t, rows.Current, "there is no message for groups that were not asked for")
+		break
+	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, node.host.Close(stopped))

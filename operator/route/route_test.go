@@ -185,6 +185,9 @@ func TestAnAddressIsTakenFromANodeThatKnowsIt(t *testing.T) {
 		r.assertLeads(5, "n1")
 		r.says(0, operator.Row{Group: "g", Term: 5, Leader: "n1"})
 		r.assertLeads(5, "n1")
+		r.says(0, operator.Row{Group: "g", Term: 6, Leader: "n2"})
+		found, _ = r.Leader("g")
+		assert.Equal(t, Leader{ID: "n2", Term: 6}, found, "the next leader is elsewhere")
 	})
 }
 
@@ -302,7 +305,9 @@ func TestAwaitEnds(t *testing.T) {
 		require.ErrorIs(t, err, assert.AnError)
 		require.EqualError(t, err, `route: no leader of group "g" is known: `+assert.AnError.Error())
 		assert.Len(t, r.waiters, 1)
-		synctest.Wait()
+		r.says(0, operator.Row{Group: "h", Term: 1, Leader: "n0"})
+		_, err = r.Await(ctx, "h")
+		require.NoError(t, err, "it is known, so nobody waits")
 		r.Close()
 		err, _ = (<-stays).(error)
 		require.ErrorIs(t, err, ErrClosed)
@@ -383,6 +388,27 @@ func TestAGroupThatGoesOnWhenItsNodeIsBackIsNotForgotten(t *testing.T) {
 	})
 }
 
+// Another node is connected anew while the rows of the first one come.
+func TestTheRowsOfANodeAreItsOwn(t *testing.T) {
+	withRouter(t, 2, func(r *routed) {
+		r.nodes[1] <- said{rows: operator.Rows{Rows: []operator.Row{row(5, "n1")}}}
+		r.loses(0)
+		r.says(1)
+		r.assertLeads(5, "n1")
+	})
+}
+
+// However long the wait for the next try is.
+func TestARouterIsClosedAtOnce(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		r.nodes[0] <- said{err: errors.New("it broke")}
+		synctest.Wait()
+		began := time.Now()
+		r.Close()
+		assert.Zero(r.t, time.Since(began))
+	})
+}
+
 // A node whose table is no longer wanted is not lost.
 func TestARouterThatIsClosedWarnsOfNothing(t *testing.T) {
 	withRouter(t, 1, func(r *routed) {
@@ -410,6 +436,9 @@ func TestAGroupThatHasEndedIsForgotten(t *testing.T) {
 		assert.Empty(t, r.table)
 		r.says(2, row(1, "n2"))
 		r.assertLeads(1, "n2")
+		r.says(0, row(1, "n2"))
+		r.says(0, ended)
+		r.assertLeads(1, "n2", "it was there before")
 	})
 }
 
