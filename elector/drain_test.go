@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -186,6 +187,9 @@ func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
 		err := f.hosts[0].Drain(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Contains(t, err.Error(), "elector: the node still leads ")
+		because, leave := context.WithCancelCause(context.Background())
+		leave(assert.AnError)
+		require.ErrorIs(t, f.hosts[0].Drain(because), assert.AnError)
 		f.isolate(0, false)
 		<-time.After(10 * time.Second)
 		assert.Zero(t, f.ledBy()[0])
@@ -342,6 +346,7 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 				led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
 			}
 		}
+		synctest.Wait() // the others have seen the last ones, too
 		assert.Equal(t, protocol.UsualMoves, atATime)
 		assert.GreaterOrEqual(t, led, 900-protocol.UsualMoves, "no more are without a leader at a time")
 		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once")
@@ -349,6 +354,31 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 		<-time.After(f.timing.Detection())
 		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
 		assert.False(t, f.hosts[0].Progress().Protected)
+	})
+}
+
+// The engine starts another group while those that it had are being closed. The loop goes on with it, so nothing is changed from outside.
+func TestAHostThatIsClosedGoesOnDrainingIfAnotherGroupHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		for i := range protocol.UsualMoves + 1 {
+			c := elector.GroupOf(fmt.Sprint("g", i), "n0")
+			if i == 0 {
+				c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+					<-ctx.Done()
+					return join(t, host, "late", "n0").Start()
+				}
+			}
+			elector.MustJoin(t, host, c)
+		}
+		require.NoError(t, host.StartAll())
+		<-time.After(5 * time.Second)
+		require.Equal(t, protocol.UsualMoves+1, host.Progress().Led)
+		require.NoError(t, host.Close(context.Background()))
+		assert.Len(t, host.Electors(), 1)
+		synctest.Wait()
+		assert.NotEqual(t, rpc.Serving, host.Progress().Standing.State)
+		require.NoError(t, host.Close(endedContext()))
 	})
 }
 
