@@ -123,9 +123,11 @@ func TestASurveyThatNobodyMakesIsGivenUp(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			_, err = el.Host().StuckGroups(endedContext())
 			require.ErrorIs(t, err, context.Canceled)
+			_, err = el.Host().BalancePlan(endedContext())
+			require.ErrorIs(t, err, context.Canceled)
 		}
 		requests, _ := elector.Waiting(el)
-		assert.Equal(t, 2, requests)
+		assert.Equal(t, 3, requests)
 		patient := order(func(ctx context.Context) error {
 			all, err := el.Host().Nodes(ctx)
 			assert.Len(t, all, 2)

@@ -87,6 +87,15 @@ func TestADrainThatFailsIsNoUnfinishedOne(t *testing.T) {
 	assert.ErrorIs(t, p.end(nil), assert.AnError)
 }
 
+// Whoever reads the lines misses one, so it does not matter that the later ones could be printed.
+func TestALineOfADrainThatCouldNotBePrintedIsAnError(t *testing.T) {
+	p := drainPrinter{asJSON: true, out: fullDisk{}}
+	p.tick(time.Now())
+	p.out = new(strings.Builder)
+	p.tick(time.Now())
+	assert.ErrorIs(t, p.end(nil), assert.AnError)
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, assert.AnError }
