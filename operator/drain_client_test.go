@@ -21,10 +21,12 @@ import (
 type telling struct {
 	electorpb.UnimplementedOperatorServiceServer
 	drain []*electorpb.DrainResponse
+	asked *electorpb.DrainRequest
 	left  chan struct{} // closed when the caller has left; nil: nobody wants to know
 }
 
-func (n *telling) Drain(_ *electorpb.DrainRequest, stream grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
+func (n *telling) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
+	n.asked = q
 	for _, told := range n.drain {
 		if err := stream.Send(told); err != nil {
 			return err
@@ -60,9 +62,10 @@ func drained() *electorpb.DrainResponse {
 
 func TestAnOperatorIsToldHowFarADrainHasCome(t *testing.T) {
 	var told []int
-	last, err := dialled(t, &telling{drain: []*electorpb.DrainResponse{leads(7), leads(3), drained()}}).Drain(t.Context(), 0,
-		func(p elector.Progress) { told = append(told, p.Led) })
+	node := &telling{drain: []*electorpb.DrainResponse{leads(7), leads(3), drained()}}
+	last, err := dialled(t, node).Drain(t.Context(), 5*time.Minute, func(p elector.Progress) { told = append(told, p.Led) })
 	require.NoError(t, err)
+	assert.EqualValues(t, 5*time.Minute, node.asked.GetWaitNanos())
 	assert.Equal(t, []int{7, 3}, told)
 	assert.Equal(t, 7, last.Moved)
 }

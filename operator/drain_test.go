@@ -216,10 +216,14 @@ func TestADrainEndsWhenTheNodeIsToServe(t *testing.T) {
 	})
 }
 
-func TestANodeWithoutGroupsIsNotDrained(t *testing.T) {
+func TestANodeWithoutGroupsTakesNoOrders(t *testing.T) {
 	s := serviceOf(t)
 	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(new(electorpb.DrainRequest), &drains{ctx: t.Context()})))
 	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+	assert.Equal(t, codes.Unavailable, status.Code(err))
+	_, err = s.Protect(t.Context(), new(electorpb.ProtectRequest))
+	assert.Equal(t, codes.Unavailable, status.Code(err))
+	_, err = s.Balance(t.Context(), &electorpb.BalanceRequest{EveryNanos: new(int64)})
 	assert.Equal(t, codes.Unavailable, status.Code(err))
 }
 

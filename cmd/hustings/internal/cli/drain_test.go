@@ -81,6 +81,7 @@ func TestADrainThatFailsIsNoUnfinishedOne(t *testing.T) {
 	assert.ErrorAs(t, p.end(&operator.StuckError{}), new(unfinishedError))
 	assert.NoError(t, p.end(nil))
 	p.out = fullDisk{}
+	assert.ErrorAs(t, p.end(&operator.StuckError{}), new(unfinishedError), "that is more important")
 	assert.ErrorIs(t, p.end(nil), assert.AnError)
 	p.asJSON = true
 	p.tick(time.Now())
