@@ -40,7 +40,18 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 			assert.NoError(t, el.Err())
 		}
 	}
-	var calls sync.WaitGroup
+	var calls, reading sync.WaitGroup
+	readers, leave := context.WithCancel(context.Background())
+	reading.Go(func() {
+		for range host.Watch(readers) {
+			_ = host.Progress()
+		}
+	})
+	reading.Go(func() {
+		for range host.WatchBatches(readers, 2) {
+			_ = host.Progress()
+		}
+	})
 	for _, call := range map[string]func(int){
 		"one":      comesAndGoes("one"),
 		"another":  comesAndGoes("another"),
@@ -69,6 +80,8 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 			for range host.Watch(context.Background()) {
 				break
 			}
+		},
+		"watching many": func(int) {
 			for range host.WatchBatches(context.Background(), 2) {
 				break
 			}
@@ -102,6 +115,8 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 		})
 	}
 	calls.Wait()
+	leave()
+	reading.Wait()
 	require.NoError(t, host.Close(context.Background()))
 	assert.Empty(t, host.Electors())
 }

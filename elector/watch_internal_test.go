@@ -2,6 +2,8 @@ package elector
 
 import (
 	"reflect"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,6 +78,23 @@ func TestTheListOfWatchersIsNeverChanged(t *testing.T) {
 		assert.Same(t, w, seen[i])
 	}
 	assert.Len(t, l.list(), 3)
+}
+
+// Each of those who begin at once is told of changes, and none that has ended is.
+func TestNoWatcherIsForgotten(t *testing.T) {
+	var l watchers
+	var watching sync.WaitGroup
+	for range 4 {
+		watching.Go(func() {
+			for range 20_000 {
+				w := l.begin()
+				assert.True(t, slices.Contains(l.list(), w))
+				l.end(w)
+			}
+		})
+	}
+	watching.Wait()
+	assert.Empty(t, l.list())
 }
 
 // A group that ends while a watch begins, and joins again, is listed as it is, and not as it was.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 	"github.com/hustings/hustings/elector/protocol"
@@ -69,6 +70,56 @@ func TestANodeThatDoesNotSayWhatHasBecomeOfIt(t *testing.T) {
 		assert.Empty(t, stdout)
 		assert.Contains(t, stderr, "the node runs a version of hustings that does not know this call")
 	}
+}
+
+// failsOnce fails to print the first line.
+type failsOnce struct{ failed bool }
+
+func (f *failsOnce) Write(p []byte) (int, error) {
+	if !f.failed {
+		f.failed = true
+		return 0, assert.AnError
+	}
+	return len(p), nil
+}
+
+func TestAnAnswerThatCouldNotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Progress: new(electorpb.Progress)}})
+	cmd := newProtect()
+	cmd.SetArgs([]string{"on", "-a", address, "-a", address})
+	cmd.SetOut(new(failsOnce))
+	cmd.SetErr(new(page))
+	assert.ErrorIs(t, cmd.ExecuteContext(t.Context()), assert.AnError)
+}
+
+// resigning is a node that resigns, and then waits for the next leader.
+type resigning struct {
+	electorpb.UnimplementedOperatorServiceServer
+}
+
+func (resigning) Status(context.Context, *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
+	return &electorpb.StatusResponse{Statuses: []*electorpb.Status{{Group: "orders", Node: "n0", Term: 1, Leader: "n0"}}}, nil
+}
+
+func (resigning) Resign(context.Context, *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
+	return new(electorpb.ResignResponse), nil
+}
+
+func (resigning) Watch(_ *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
+	for _, leader := range []string{"", "n1"} {
+		if err := stream.Send(&electorpb.WatchResponse{Status: &electorpb.Status{Group: "orders", Node: "n0", Term: 2, Leader: leader}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestTheNextLeaderIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	lines := succeed(t, "resign", "-a", serving(t, resigning{}))
+	require.Len(t, lines, 1)
+	assert.Contains(t, lines[0], "leader n1")
 }
 
 // Nothing is asked without the certificates that were given.
