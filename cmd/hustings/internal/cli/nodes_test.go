@@ -93,21 +93,26 @@ func TestAnAnswerThatCouldNotBePrintedIsAnError(t *testing.T) {
 	assert.ErrorIs(t, cmd.ExecuteContext(t.Context()), assert.AnError)
 }
 
-// resigning is a node that resigns, and then waits for the next leader.
+// resigning is a node that resigns, and then knows these leaders, one after the other.
 type resigning struct {
 	electorpb.UnimplementedOperatorServiceServer
+	next  []string
+	asked chan string // the groups that it is asked about
 }
 
-func (resigning) Status(context.Context, *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
+func (r resigning) Status(_ context.Context, q *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
+	r.asked <- q.GetGroup()
 	return &electorpb.StatusResponse{Statuses: []*electorpb.Status{{Group: "orders", Node: "n0", Term: 1, Leader: "n0"}}}, nil
 }
 
-func (resigning) Resign(context.Context, *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
+func (r resigning) Resign(_ context.Context, q *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
+	r.asked <- q.GetGroup()
 	return new(electorpb.ResignResponse), nil
 }
 
-func (resigning) Watch(_ *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
-	for _, leader := range []string{"", "n1"} {
+func (r resigning) Watch(q *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
+	r.asked <- q.GetGroup()
+	for _, leader := range r.next {
 		if err := stream.Send(&electorpb.WatchResponse{Status: &electorpb.Status{Group: "orders", Node: "n0", Term: 2, Leader: leader}}); err != nil {
 			return err
 		}
@@ -117,9 +122,16 @@ func (resigning) Watch(_ *electorpb.WatchRequest, stream grpc.ServerStreamingSer
 
 func TestTheNextLeaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	lines := succeed(t, "resign", "-a", serving(t, resigning{}))
+	node := resigning{next: []string{"", "n1"}, asked: make(chan string, 6)}
+	lines := succeed(t, "resign", "-a", serving(t, node), "--group", "orders")
 	require.Len(t, lines, 1)
 	assert.Contains(t, lines[0], "leader n1")
+	for range 3 {
+		assert.Equal(t, "orders", <-node.asked)
+	}
+	node.next = []string{""}
+	stderr := fail(t, exitFailed, "resign", "-a", serving(t, node), "--timeout", "20s")
+	assert.Contains(t, stderr, "the leader has done it, but no node led within 20s")
 }
 
 // Nothing is asked without the certificates that were given.
