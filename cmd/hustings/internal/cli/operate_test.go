@@ -115,6 +115,18 @@ func TestATransferPrintsTheLeaderAndWhetherItLasts(t *testing.T) {
 	assert.Contains(t, stderr, "this will be undone: n0 should lead whenever possible (--preferred), and will be offered the leadership after 300ms")
 }
 
+func TestALeaderThatHangsIsNotWaitedForAnyLonger(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range []*cobra.Command{newTransfer(), newResign()} {
+		ctx, cancel := context.WithTimeout(t.Context(), enough)
+		defer cancel()
+		cmd.SetArgs([]string{"-a", hanging(t), "--timeout", "10ms"})
+		cmd.SetErr(new(page))
+		require.ErrorContains(t, cmd.ExecuteContext(ctx), "no answer in time")
+		assert.NoError(t, ctx.Err())
+	}
+}
+
 // Scripts rely on them.
 func TestTheseAreTheUsualTimes(t *testing.T) {
 	for _, c := range []struct {

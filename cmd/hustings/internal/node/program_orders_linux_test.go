@@ -73,6 +73,18 @@ func TestTheProgramRunsUntilItsNodeIsDrained(t *testing.T) {
 		assert.True(x.t, x.leader.drained())
 		assert.Equal(x.t, "stop\n", orders())
 	})
+	withTrio(t, time.Minute, nil, func(x *trio) {
+		w, orders := ordered(x.t)
+		x.leader.program = &program{running: w}
+		time.AfterFunc(time.Second, func() { close(w.ended) })
+		ctx, stop := context.WithCancel(x.t.Context())
+		leads, cancel := x.leader.untilOutOfService(ctx)
+		defer cancel()
+		stop()
+		<-leads.Done()
+		assert.ErrorIs(x.t, w.orders.Close(), os.ErrClosed, "it has not ended within a detection time, and is killed")
+		assert.Equal(x.t, "stop\n", orders())
+	})
 }
 
 // marks returns a program that leaves a mark when it is started.
