@@ -357,6 +357,28 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 	})
 }
 
+// A host that is closed drains, but only for that: groups that join later are led as before.
+func TestAHostThatWasClosedServesIfItDidBefore(t *testing.T) {
+	for _, drained := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			host := elector.IsolatedHost(t, new(memberstate.MemStore))
+			for i := range protocol.UsualMoves + 1 {
+				join(t, host, fmt.Sprint("g", i), "n0")
+			}
+			require.NoError(t, host.StartAll())
+			<-time.After(5 * time.Second)
+			if drained {
+				require.Error(t, drain(host), "nobody takes over")
+			}
+			require.NoError(t, host.Close(context.Background()))
+			require.NoError(t, join(t, host, "late", "n0").Start())
+			synctest.Wait()
+			assert.Equal(t, !drained, host.Progress().Standing.State == rpc.Serving)
+			require.NoError(t, host.Close(endedContext()))
+		})
+	}
+}
+
 // The engine starts another group while those that it had are being closed. The loop goes on with it, so nothing is changed from outside.
 func TestAHostThatIsClosedGoesOnDrainingIfAnotherGroupHasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
