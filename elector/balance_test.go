@@ -120,6 +120,12 @@ func TestANodeThatDrainsDoesNotBalance(t *testing.T) {
 	})
 }
 
+func TestAHostWithoutGroupsWouldGiveNothing(t *testing.T) {
+	plan, err := elector.IsolatedHost(t, new(memberstate.MemStore)).BalancePlan(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, protocol.BalancePlan{Why: "the node runs no group"}, plan)
+}
+
 // Only voters lead, and only observers are left.
 func TestNoGroupGoesToAnObserver(t *testing.T) {
 	withFleetOf(t, &fleet{groups: 60, timing: elector.DefaultTiming(), observes: true}, func(f *fleet) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,18 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 			assert.NoError(t, el.Err())
 		}
 	}
-	var calls sync.WaitGroup
+	var calls, reading sync.WaitGroup
+	readers, leave := context.WithCancel(context.Background())
+	reading.Go(func() {
+		for range host.Watch(readers) {
+			_ = host.Progress()
+		}
+	})
+	reading.Go(func() {
+		for range host.WatchBatches(readers, 2) {
+			_ = host.Progress()
+		}
+	})
 	for _, call := range map[string]func(int){
 		"one":      comesAndGoes("one"),
 		"another":  comesAndGoes("another"),
@@ -65,6 +77,35 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 			for range stays.Watch(context.Background()) {
 				break
 			}
+			for range host.Watch(context.Background()) {
+				break
+			}
+		},
+		"watching many": func(int) {
+			for range host.WatchBatches(context.Background(), 2) {
+				break
+			}
+		},
+		"orders for the node": func(i int) {
+			assert.NoError(t, host.Balance(time.Duration(i)*time.Second))
+			assert.NoError(t, host.Protect(i%3 == 0))
+			assert.Error(t, host.Drain(done))
+			assert.NoError(t, host.Serve())
+		},
+		"questions about the node": func(int) {
+			_, err := host.Nodes(context.Background())
+			assert.NoError(t, err)
+			_, err = host.StuckGroups(context.Background())
+			assert.NoError(t, err)
+			_, err = host.BalancePlan(context.Background())
+			assert.NoError(t, err)
+			assert.NotZero(t, host.Incarnation())
+			for range host.WatchProgress(context.Background()) {
+				break
+			}
+		},
+		"beats": func(i int) {
+			host.ReceiveBeat(&rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: uint64(i)}})
 		},
 	} {
 		calls.Go(func() {
@@ -74,6 +115,8 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 		})
 	}
 	calls.Wait()
+	leave()
+	reading.Wait()
 	require.NoError(t, host.Close(context.Background()))
 	assert.Empty(t, host.Electors())
 }

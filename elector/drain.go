@@ -131,9 +131,7 @@ func (h *Host) handOver(ctx context.Context) (drains bool) {
 func (h *Host) serveAgain() {
 	h.entering <- struct{}{}
 	defer func() { <-h.entering }()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.intake.Live() == 0 {
+	if h.awaitLoop() { // or the node is the loop's; and no other loop is started meanwhile
 		h.node.Serve()
 	}
 }

@@ -4,6 +4,8 @@ package elector_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -185,6 +187,9 @@ func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
 		err := f.hosts[0].Drain(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Contains(t, err.Error(), "elector: the node still leads ")
+		because, leave := context.WithCancelCause(context.Background())
+		leave(assert.AnError)
+		require.ErrorIs(t, f.hosts[0].Drain(because), assert.AnError)
 		f.isolate(0, false)
 		<-time.After(10 * time.Second)
 		assert.Zero(t, f.ledBy()[0])
@@ -272,6 +277,20 @@ func TestAServingNodeIsNotDeserted(t *testing.T) {
 	assert.False(t, (&elector.Progress{}).Deserted(), "nothing is left")
 }
 
+func TestAStuckErrorSaysWhatIsLeft(t *testing.T) {
+	some := elector.Progress{Led: 12, Waiting: 2, Moving: 1}
+	some.Stuck[protocol.StuckNoVoter], some.Stuck[protocol.StuckBehind], some.Stuck[protocol.StuckBusy] = 4, 3, 2
+	for want, stuck := range map[string]*elector.StuckError{
+		"elector: the node leads nothing, but not yet for a heartbeat: context canceled":              {Cause: context.Canceled},
+		"elector: the node still leads 1 group (1 to be handed over): elector: the node is protected": {elector.Progress{Led: 1, Waiting: 1}, elector.ErrProtected},
+		"elector: the node still leads 12 groups (3 to be handed over, 4 no voter, 3 behind, 2 busy)": {Progress: some},
+		"elector: the node still leads 2 groups (2 to be handed over): context deadline exceeded":     {elector.Progress{Led: 2, Moving: 2}, context.DeadlineExceeded},
+	} {
+		assert.EqualError(t, stuck, want)
+		assert.Equal(t, stuck.Cause, errors.Unwrap(stuck))
+	}
+}
+
 func TestServeEndsADrain(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		require.NoError(t, drain(f.hosts[1]))
@@ -327,6 +346,7 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 				led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
 			}
 		}
+		synctest.Wait() // the others have seen the last ones, too
 		assert.Equal(t, protocol.UsualMoves, atATime)
 		assert.GreaterOrEqual(t, led, 900-protocol.UsualMoves, "no more are without a leader at a time")
 		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once")
@@ -334,6 +354,53 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 		<-time.After(f.timing.Detection())
 		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
 		assert.False(t, f.hosts[0].Progress().Protected)
+	})
+}
+
+// A host that is closed drains, but only for that: groups that join later are led as before.
+func TestAHostThatWasClosedServesIfItDidBefore(t *testing.T) {
+	for _, drained := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			host := elector.IsolatedHost(t, new(memberstate.MemStore))
+			for i := range protocol.UsualMoves + 1 {
+				join(t, host, fmt.Sprint("g", i), "n0")
+			}
+			require.NoError(t, host.StartAll())
+			<-time.After(5 * time.Second)
+			if drained {
+				require.Error(t, drain(host), "nobody takes over")
+			}
+			require.NoError(t, host.Close(context.Background()))
+			require.NoError(t, join(t, host, "late", "n0").Start())
+			synctest.Wait()
+			assert.Equal(t, !drained, host.Progress().Standing.State == rpc.Serving)
+			require.NoError(t, host.Close(endedContext()))
+		})
+	}
+}
+
+// The engine starts another group while those that it had are being closed. The loop goes on with it, so nothing is changed from outside.
+func TestAHostThatIsClosedGoesOnDrainingIfAnotherGroupHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		for i := range protocol.UsualMoves + 1 {
+			c := elector.GroupOf(fmt.Sprint("g", i), "n0")
+			if i == 0 {
+				c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+					<-ctx.Done()
+					return join(t, host, "late", "n0").Start()
+				}
+			}
+			elector.MustJoin(t, host, c)
+		}
+		require.NoError(t, host.StartAll())
+		<-time.After(5 * time.Second)
+		require.Equal(t, protocol.UsualMoves+1, host.Progress().Led)
+		require.NoError(t, host.Close(context.Background()))
+		assert.Len(t, host.Electors(), 1)
+		synctest.Wait()
+		assert.NotEqual(t, rpc.Serving, host.Progress().Standing.State)
+		require.NoError(t, host.Close(endedContext()))
 	})
 }
 

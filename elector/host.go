@@ -221,12 +221,16 @@ func (h *Host) admit(all []*Elector, begun func()) {
 	h.intake.Enter(&all[last].group, all[last].watchers(), begun)
 }
 
-// awaitLoop waits for the end of the loop if no group runs any more.
-func (h *Host) awaitLoop() {
+// awaitLoop waits for the end of the loop if no group runs any more, and says whether that is so.
+func (h *Host) awaitLoop() (ended bool) {
 	h.mu.Lock()
 	live, stopped := h.intake.Live(), h.stopped
 	h.mu.Unlock()
-	if live == 0 && stopped != nil {
+	if live > 0 {
+		return false
+	}
+	if stopped != nil {
 		<-stopped
 	}
+	return true
 }

@@ -183,3 +183,13 @@ func TestTheLargestHeardTermIsRemembered(t *testing.T) {
 	}
 	assert.EqualValues(t, 2, el.ensureExtras().heardTerm.Load())
 }
+
+// Cohorts of groups come and go for as long as the process runs.
+func TestASharedLeaseThatHasEndedIsForgotten(t *testing.T) {
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	e := beatEdge{host: h}
+	e.HoldShared(7, time.Hour)
+	assert.Len(t, h.shared, 1)
+	e.HoldShared(7, 0)
+	assert.Empty(t, h.shared)
+}

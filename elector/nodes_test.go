@@ -80,6 +80,7 @@ func TestAProcessWithoutBeatsHasAName(t *testing.T) {
 			require.NoError(t, h.StartAll())
 			names = append(names, h.Incarnation())
 			assert.NotZero(t, names[len(names)-1])
+			assert.Less(t, names[len(names)-1], uint64(1)<<53, "programs read it in JSON, as a floating-point number")
 			require.NoError(t, h.Close(endedContext()))
 			join(t, h, "g", "n0")
 			require.NoError(t, h.StartAll())
@@ -123,9 +124,11 @@ func TestASurveyThatNobodyMakesIsGivenUp(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			_, err = el.Host().StuckGroups(endedContext())
 			require.ErrorIs(t, err, context.Canceled)
+			_, err = el.Host().BalancePlan(endedContext())
+			require.ErrorIs(t, err, context.Canceled)
 		}
 		requests, _ := elector.Waiting(el)
-		assert.Equal(t, 2, requests)
+		assert.Equal(t, 3, requests)
 		patient := order(func(ctx context.Context) error {
 			all, err := el.Host().Nodes(ctx)
 			assert.Len(t, all, 2)

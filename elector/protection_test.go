@@ -35,6 +35,16 @@ func TestAProtectedNodeDoesNotDrain(t *testing.T) {
 	})
 }
 
+// There is nothing that it would have to hand over.
+func TestAProtectedNodeThatLeadsNothingIsDrained(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		require.NoError(t, drain(f.hosts[0]))
+		require.NoError(t, f.hosts[0].Serve())
+		require.NoError(t, f.hosts[0].Protect(true))
+		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
 func TestProtectionEndsTheWaitForADrain(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		f.isolate(0, true)
@@ -118,6 +128,7 @@ func TestProtectionDoesNotKeepAHostFromClosing(t *testing.T) {
 		synctest.Wait() // it has begun to hand over
 		require.NoError(t, f.hosts[0].Protect(true))
 		require.NoError(t, <-closed)
+		synctest.Wait() // the others have seen it, too
 		assert.Zero(t, f.ledBy()[0])
 		assert.Equal(t, led, f.elections(terms), "all are handed over")
 		f.revive(0)

@@ -125,6 +125,44 @@ func TestAllLeadsEndWithTheLeaseThatTheyShare(t *testing.T) {
 	}
 }
 
+// The loop hangs until the lease has run out, and not until others are elected. Its engines have been told that they have none, so
+// the leaders give up their offices, instead of leading on without a lease.
+func TestWhoeverLeadsAfterASharedLeaseHasRunOutHasALease(t *testing.T) {
+	var gate atomic.Pointer[chan struct{}] // that the loop of n0 waits at
+	hang := func(node int, c *elector.HostConfig) {
+		if node > 0 {
+			return
+		}
+		c.Metrics = &elector.Metrics{BeatSent: func(string) {
+			if closed := gate.Load(); closed != nil {
+				<-*closed
+			}
+		}}
+	}
+	withFleet(t, hang, func(f *fleet) {
+		<-time.After(5 * time.Second) // all groups rest
+		closed := make(chan struct{})
+		gate.Store(&closed)
+		<-time.After(f.timing.Heartbeat + 10*time.Millisecond)
+		var over time.Time
+		for _, el := range f.hosts[0].Electors() {
+			if _, until, held := el.Lease(); held {
+				over = until
+			}
+		}
+		require.NotZero(t, over)
+		<-time.After(time.Until(over) + 1)
+		gate.Store(nil)
+		close(closed)
+		<-time.After(5 * time.Second)
+		nodes, _ := f.leaders()
+		for g := 0; g < f.groups; g += 2 {
+			require.NotEqual(t, -1, nodes[g])
+			assert.True(t, holdsLease(f.hosts[nodes[g]].Elector(fmt.Sprint("g", g))), g)
+		}
+	})
+}
+
 // A group that hands over leaves the lease of its cohort first, so it holds none any more, and the others hold theirs.
 func TestAHandoverEndsItsOwnLeaseOnly(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {

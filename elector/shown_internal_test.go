@@ -4,11 +4,45 @@ package elector
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector/protocol"
 )
+
+// A waiter that is woken before the new view is there would wait again, for one that may never come. It looks as soon as it can,
+// or it would hardly ever be early enough to see that.
+func TestAViewIsThereWhenItsWaitersAreWoken(t *testing.T) {
+	e := new(Elector)
+	e.view.Store(new(numberedView))
+	const times = 40_000
+	turns := make(chan struct{})
+	go func() {
+		for range turns {
+			e.show(protocol.View{})
+		}
+	}()
+	defer close(turns)
+	for range times {
+		before, woken := e.view.Load(), e.awaited()
+		turns <- struct{}{}
+		for waits := 0; waits >= 0; waits++ {
+			select {
+			case <-woken:
+				waits = -2
+			default:
+				if waits%1000 == 999 { // or the other goroutine has no processor
+					runtime.Gosched()
+				}
+			}
+		}
+		require.NotSame(t, before, e.view.Load())
+	}
+}
 
 // The loop stores a view before it closes the channel of those who wait for it. Who reads the view in between, and then
 // waits, finds that channel: it must wait for another one, or Watch yields the view twice.

@@ -1,7 +1,11 @@
 package elector
 
 import (
+	"reflect"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,6 +49,54 @@ func TestAGroupThatJoinsAgainWaitsOnce(t *testing.T) {
 	assert.Empty(t, w.listed)
 }
 
+// A group that begins while the others are listed is told of, so that no group is missed.
+func TestAWatchBeginsBeforeTheGroupsAreListed(t *testing.T) {
+	host := IsolatedHost(t, new(memberstate.MemStore))
+	host.mu.Lock() // they cannot be listed now
+	watching := make(chan *watcher)
+	go func() {
+		w, _ := host.watch()
+		watching <- w
+	}()
+	assert.Eventually(t, func() bool { return host.Watchers() == 1 }, 10*time.Second, time.Millisecond)
+	host.mu.Unlock()
+	host.watchers.end(<-watching)
+}
+
+// The loop tells all that were there when it began, whoever comes and goes meanwhile.
+func TestTheListOfWatchersIsNeverChanged(t *testing.T) {
+	var l watchers
+	var all []*watcher
+	for range 3 {
+		all = append(all, l.begin())
+	}
+	seen := l.list()
+	l.end(all[0])
+	l.begin()
+	require.Len(t, seen, 3)
+	for i, w := range all {
+		assert.Same(t, w, seen[i])
+	}
+	assert.Len(t, l.list(), 3)
+}
+
+// Each of those who begin at once is told of changes, and none that has ended is.
+func TestNoWatcherIsForgotten(t *testing.T) {
+	var l watchers
+	var watching sync.WaitGroup
+	for range 4 {
+		watching.Go(func() {
+			for range 20_000 {
+				w := l.begin()
+				assert.True(t, slices.Contains(l.list(), w))
+				l.end(w)
+			}
+		})
+	}
+	watching.Wait()
+	assert.Empty(t, l.list())
+}
+
 // A group that ends while a watch begins, and joins again, is listed as it is, and not as it was.
 func TestAGroupThatJoinsAgainWhileAWatchBeginsIsTheNewest(t *testing.T) {
 	host := IsolatedHost(t, new(memberstate.MemStore))
@@ -55,7 +107,9 @@ func TestAGroupThatJoinsAgainWhileAWatchBeginsIsTheNewest(t *testing.T) {
 	host.watchers.tell(newest)
 	w.begin(old)
 	assert.Equal(t, 1, w.count())
+	large := reflect.ValueOf(w.listed).Pointer()
 	assert.Same(t, newest, w.next())
 	assert.Nil(t, w.next())
 	assert.Nil(t, w.unseen, "nothing is kept")
+	assert.NotEqual(t, large, reflect.ValueOf(w.listed).Pointer(), "nor is a map that was large")
 }

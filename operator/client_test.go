@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
@@ -71,6 +72,26 @@ func (h hung) Settings(ctx context.Context, _ *electorpb.SettingsRequest) (*elec
 	return nil, h.hang(ctx)
 }
 
+func (h hung) Nodes(ctx context.Context, _ *electorpb.NodesRequest) (*electorpb.NodesResponse, error) {
+	return nil, h.hang(ctx)
+}
+
+func (h hung) Drain(_ *electorpb.DrainRequest, s grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
+	return h.hang(s.Context())
+}
+
+func (h hung) Undrain(ctx context.Context, _ *electorpb.UndrainRequest) (*electorpb.UndrainResponse, error) {
+	return nil, h.hang(ctx)
+}
+
+func (h hung) Protect(ctx context.Context, _ *electorpb.ProtectRequest) (*electorpb.ProtectResponse, error) {
+	return nil, h.hang(ctx)
+}
+
+func (h hung) Balance(ctx context.Context, _ *electorpb.BalanceRequest) (*electorpb.BalanceResponse, error) {
+	return nil, h.hang(ctx)
+}
+
 // An operator who has waited for long enough can always give up.
 func TestEveryCallEndsWithItsContext(t *testing.T) {
 	calls := map[string]func(ctx context.Context, c *Client) error{
@@ -79,7 +100,16 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		"transfer": func(ctx context.Context, c *Client) error { _, err := c.Transfer(ctx, "orders", "n1"); return err },
 		"resign":   func(ctx context.Context, c *Client) error { return c.Resign(ctx, "orders") },
 		"settings": func(ctx context.Context, c *Client) error { _, err := c.Settings(ctx, "orders", Changes{}); return err },
-		"summary":  func(ctx context.Context, c *Client) error { _, err := c.Summary(ctx, "", 1); return err },
+		"nodes":    func(ctx context.Context, c *Client) error { _, err := c.Nodes(ctx); return err },
+		"undrain":  func(ctx context.Context, c *Client) error { return c.Undrain(ctx) },
+		"protect":  func(ctx context.Context, c *Client) error { return c.Protect(ctx, true) },
+		"balance":  func(ctx context.Context, c *Client) error { _, err := c.Balance(ctx, 0); return err },
+		"plan":     func(ctx context.Context, c *Client) error { _, err := c.BalancePlan(ctx); return err },
+		"drain": func(ctx context.Context, c *Client) error {
+			_, err := c.Drain(ctx, 0, func(now elector.Progress) { assert.Fail(t, "it has nothing to say", "%v", now) })
+			return err
+		},
+		"summary": func(ctx context.Context, c *Client) error { _, err := c.Summary(ctx, "", 1); return err },
 		"statuses": func(ctx context.Context, c *Client) (err error) {
 			for _, err = range c.Statuses(ctx, "") {
 				assert.Error(t, err)

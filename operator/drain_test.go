@@ -216,11 +216,15 @@ func TestADrainEndsWhenTheNodeIsToServe(t *testing.T) {
 	})
 }
 
-func TestANodeWithoutGroupsIsNotDrained(t *testing.T) {
+func TestANodeWithoutGroupsTakesNoOrders(t *testing.T) {
 	s := serviceOf(t)
 	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(new(electorpb.DrainRequest), &drains{ctx: t.Context()})))
 	assert.Equal(t, codes.Unavailable, status.Code(s.Drain(&electorpb.DrainRequest{Keep: true}, &drains{ctx: t.Context()})))
 	_, err := s.Undrain(t.Context(), new(electorpb.UndrainRequest))
+	assert.Equal(t, codes.Unavailable, status.Code(err))
+	_, err = s.Protect(t.Context(), new(electorpb.ProtectRequest))
+	assert.Equal(t, codes.Unavailable, status.Code(err))
+	_, err = s.Balance(t.Context(), &electorpb.BalanceRequest{EveryNanos: new(int64)})
 	assert.Equal(t, codes.Unavailable, status.Code(err))
 }
 
@@ -401,7 +405,7 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
-	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Kept: true}
+	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Protected: true, Kept: true}
 	for i := range p.Stuck {
 		p.Stuck[i] = i + 1
 	}

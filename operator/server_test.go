@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,14 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 			_, err := s.Status(ctx, new(electorpb.StatusRequest))
 			return err
 		},
+		"nodes": func(s *service, ctx context.Context) error {
+			_, err := s.Nodes(ctx, new(electorpb.NodesRequest))
+			return err
+		},
+		"balance": func(s *service, ctx context.Context) error {
+			_, err := s.Balance(ctx, new(electorpb.BalanceRequest))
+			return err
+		},
 		"watch": func(s *service, ctx context.Context) error {
 			return s.Watch(new(electorpb.WatchRequest), watcher{ctx: ctx})
 		},
@@ -218,7 +227,8 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, paused, hold := running(t)
 				ctx, leave := context.WithCancel(t.Context())
-				if name == "status" { // for which the loop is asked
+				asks := slices.Contains([]string{"status", "nodes", "balance"}, name) // the loop
+				if asks {
 					hold <- struct{}{}
 					<-time.After(2 * elector.DefaultTiming().Heartbeat) // it is stuck by then
 				}
@@ -240,7 +250,7 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 				default:
 					assert.Fail(t, "it goes on")
 				}
-				if name == "status" {
+				if asks {
 					<-hold
 				}
 				<-over

@@ -178,6 +178,11 @@ func TestALongTableIsSentInParts(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, groups)
+	for rows, err := range dialled(t, node).Table(t.Context(), "x") {
+		require.NoError(t, err)
+		assert.True(t, rows.Current, "there is no message for groups that were not asked for")
+		break
+	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, node.host.Close(stopped))
@@ -193,6 +198,8 @@ func TestARowSurvivesTheWire(t *testing.T) {
 		"whoever takes part no more knows no leader")
 	assert.Equal(t, Row{Group: "orders", Term: 7, Leader: "n0", Address: "asked"}, wire(elector.Status{Group: "orders", Self: "n0", Term: 7, Leader: "n0"}),
 		"a node need not know its own address")
+	own := &electorpb.TableRow{Group: "orders", Term: 7, Leader: "n0", Address: "at n0"}
+	assert.Equal(t, "at n0", decodeRows(&electorpb.TableResponse{Node: "n0", Rows: []*electorpb.TableRow{own}}, "asked").Rows[0].Address, "if it does, that counts")
 	assert.Equal(t, Row{Group: "orders", Term: 7}, wire(elector.Status{Group: "orders", Self: "n0", Term: 7}), "nobody has no address")
 }
 

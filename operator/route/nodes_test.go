@@ -148,8 +148,47 @@ func TestARouterFindsTheLeadersOfRealNodes(t *testing.T) {
 func TestARouterWithoutACertificateIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	files := certs.Files(dir, "nobody")
-	_, err := route.New(t.Context(), route.Config{Addresses: []string{"127.0.0.1:1"}, TLS: &files})
+	_, err := route.New(t.Context(), route.Config{Addresses: slices.Repeat([]string{"127.0.0.1:1"}, route.MaxNodes), TLS: &files})
+	require.ErrorContains(t, err, "route: 127.0.0.1:1: ", "there may be as many nodes")
 	assert.ErrorContains(t, err, dir)
+}
+
+// A router shows its operator's certificate to nodes that want one.
+func TestARouterFindsTheLeaderOfANodeWithTLS(t *testing.T) {
+	dir := t.TempDir()
+	authority, err := certs.NewAuthority(time.Now(), time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, authority.WriteAuthority(dir))
+	for name, role := range map[string]grpcrpc.Role{"n0": grpcrpc.Member, "alice": grpcrpc.Operator} {
+		pair, err := authority.Issue(certs.Request{Identity: grpcrpc.Identity{Role: role, Name: name}, Now: time.Now(), Lifetime: time.Hour})
+		require.NoError(t, err)
+		require.NoError(t, pair.Write(dir, name, false))
+	}
+	own, files := certs.Files(dir, "n0"), certs.Files(dir, "alice")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	transport, err := grpcrpc.New(grpcrpc.Config{Self: "n0", Listener: l, TLS: &own})
+	require.NoError(t, err)
+	defer transport.Close()
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: transport})
+	require.NoError(t, err)
+	operator.Register(transport.Registrar(), host, transport.Address)
+	_, err = host.Join(elector.GroupConfig{
+		Group: "orders", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(t, err)
+	require.NoError(t, host.StartAll())
+	defer func() { assert.NoError(t, host.Close(context.Background())) }()
+
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	defer cancel()
+	r, err := route.New(ctx, route.Config{Addresses: []string{l.Addr().String()}, TLS: &files})
+	require.NoError(t, err)
+	defer r.Close()
+	found, err := r.Await(ctx, "orders")
+	require.NoError(t, err)
+	assert.Equal(t, route.Leader{ID: "n0", Address: l.Addr().String(), Term: found.Term}, found)
 }
 
 // A prefix leaves out the groups that a router has nothing to do with.

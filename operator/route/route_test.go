@@ -43,9 +43,15 @@ type routed struct {
 // withRouter plays a test with a Router of this many nodes.
 func withRouter(t *testing.T, nodes int, play func(r *routed)) {
 	t.Helper()
+	withRouterOf(t, nodes, Config{}, play)
+}
+
+// withRouterOf does so with a Router that is configured like this.
+func withRouterOf(t *testing.T, nodes int, config Config, play func(r *routed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &routed{t: t}
-		config := Config{Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
+		config.Logger = slog.New(slog.NewTextHandler(&r.log, nil))
 		for i := range nodes {
 			r.nodes = append(r.nodes, make(chan said))
 			config.Addresses = append(config.Addresses, string(rune('a'+i)))
@@ -172,10 +178,16 @@ func TestAnAddressIsTakenFromANodeThatKnowsIt(t *testing.T) {
 		r.says(1, row(4, "n2"))
 		found, _ = r.Leader("g")
 		assert.Equal(t, Leader{ID: "n1", Term: 5}, found, "the address of another leader is not this one's")
+		r.Refused("g", 5)
 		r.says(1, row(5, "n1"))
+		r.assertNone("it has refused, wherever it is")
+		<-time.After(usualDoubt)
 		r.assertLeads(5, "n1")
 		r.says(0, operator.Row{Group: "g", Term: 5, Leader: "n1"})
 		r.assertLeads(5, "n1")
+		r.says(0, operator.Row{Group: "g", Term: 6, Leader: "n2"})
+		found, _ = r.Leader("g")
+		assert.Equal(t, Leader{ID: "n2", Term: 6}, found, "the next leader is elsewhere")
 	})
 }
 
@@ -211,6 +223,7 @@ func TestALeaderThatHasRefusedIsNotNamed(t *testing.T) {
 		r.Refused("g", 0) // nothing is known
 		r.says(0, row(5, "n1"))
 		r.Refused("g", 4)
+		r.Refused("g", 6)
 		r.assertLeads(5, "n1", "another has refused")
 		r.Refused("g", 5)
 		r.assertNone()
@@ -225,6 +238,20 @@ func TestALeaderThatHasRefusedIsNotNamed(t *testing.T) {
 		r.assertLeads(6, "n2", "it may serve by now")
 		r.Refused("g", 6)
 		r.assertNone("it has refused again")
+	})
+}
+
+func TestALeaderIsDoubtedForAsLongAsIsConfigured(t *testing.T) {
+	const doubt = 7 * usualDoubt
+	withRouterOf(t, 1, Config{Doubt: doubt}, func(r *routed) {
+		for _, cast := range []func(){func() { r.Refused("g", 5) }, func() { r.says(0, row(6, "")) }} {
+			r.says(0, row(5, "n1"))
+			cast()
+			<-time.After(doubt - 1)
+			r.assertNone()
+			<-time.After(1)
+			r.assertLeads(5, "n1")
+		}
 	})
 }
 
@@ -271,14 +298,16 @@ func TestALeaderIsAwaited(t *testing.T) {
 func TestAwaitEnds(t *testing.T) {
 	withRouter(t, 1, func(r *routed) {
 		t := r.t
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		leaves, stays := r.await(ctx), r.await(t.Context())
-		cancel()
+		cancel(assert.AnError)
 		err, _ := (<-leaves).(error)
-		require.ErrorIs(t, err, context.Canceled)
-		require.EqualError(t, err, `route: no leader of group "g" is known: context canceled`)
+		require.ErrorIs(t, err, assert.AnError)
+		require.EqualError(t, err, `route: no leader of group "g" is known: `+assert.AnError.Error())
 		assert.Len(t, r.waiters, 1)
-		synctest.Wait()
+		r.says(0, operator.Row{Group: "h", Term: 1, Leader: "n0"})
+		_, err = r.Await(ctx, "h")
+		require.NoError(t, err, "it is known, so nobody waits")
 		r.Close()
 		err, _ = (<-stays).(error)
 		require.ErrorIs(t, err, ErrClosed)
@@ -345,6 +374,50 @@ func TestALostNodeIsTriedAgain(t *testing.T) {
 	})
 }
 
+// A node that has just been started again may not know the leader yet. The group has not ended, so what was known of it counts.
+func TestAGroupThatGoesOnWhenItsNodeIsBackIsNotForgotten(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		r.says(0, row(5, "n1"))
+		r.loses(0)
+		r.says(0, row(5, ""))
+		r.assertLeads(5, "n1")
+		r.Refused("g", 5)
+		r.loses(0)
+		r.says(0, row(5, "n1"))
+		r.assertNone("and so does the doubt")
+	})
+}
+
+// Another node is connected anew while the rows of the first one come.
+func TestTheRowsOfANodeAreItsOwn(t *testing.T) {
+	withRouter(t, 2, func(r *routed) {
+		r.nodes[1] <- said{rows: operator.Rows{Rows: []operator.Row{row(5, "n1")}}}
+		r.loses(0)
+		r.says(1)
+		r.assertLeads(5, "n1")
+	})
+}
+
+// However long the wait for the next try is.
+func TestARouterIsClosedAtOnce(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		r.nodes[0] <- said{err: errors.New("it broke")}
+		synctest.Wait()
+		began := time.Now()
+		r.Close()
+		assert.Zero(r.t, time.Since(began))
+	})
+}
+
+// A node whose table is no longer wanted is not lost.
+func TestARouterThatIsClosedWarnsOfNothing(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		r.says(0, row(1, "n1"))
+		r.Close()
+		assert.Empty(r.t, r.log.String())
+	})
+}
+
 // A group is forgotten when it has ended at every node that had it, and then it may begin anew, in any term.
 func TestAGroupThatHasEndedIsForgotten(t *testing.T) {
 	withRouter(t, 3, func(r *routed) {
@@ -363,6 +436,9 @@ func TestAGroupThatHasEndedIsForgotten(t *testing.T) {
 		assert.Empty(t, r.table)
 		r.says(2, row(1, "n2"))
 		r.assertLeads(1, "n2")
+		r.says(0, row(1, "n2"))
+		r.says(0, ended)
+		r.assertLeads(1, "n2", "it was there before")
 	})
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func TestWhatANodeWouldGive(t *testing.T) {
 		Every: 10 * time.Second, Shares: []protocol.BalanceShare{{To: "n1", Groups: 1}, {To: "n2", Groups: 7000}},
 	}}
 	assert.Equal(t, "balances every 10s; now it would hand over 1 group to n1, 7,000 groups to n2", balanceText(&plan))
+	object, err := json.Marshal(shownBalance(&answer[operator.BalancePlan]{address: "n0:7000", now: plan}))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"address":"n0:7000","every_nanos":10000000000,"would_give":{"n1":1,"n2":7000}}`, string(object))
 }
 
 func TestBalanceSaysWhichNodesDidNotAnswer(t *testing.T) {
@@ -45,7 +49,8 @@ func TestBalanceSaysWhichNodesDidNotAnswer(t *testing.T) {
 	stderr := fail(t, exitFailed, "balance", "plan", "-a", gone[0])
 	assert.Contains(t, stderr, "connection refused")
 	assert.Contains(t, stderr, "1 of 1 nodes failed")
-	_, stdout, _ := run("balance", "plan", "-a", gone[0], "--json")
+	code, stdout, _ := run("balance", "plan", "-a", gone[0], "--json")
+	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stdout, `"error":"`)
 	for _, wrong := range [][]string{{"balance"}, {"balance", "maybe"}, {"balance", "on", "--every", "0s"}} {
 		fail(t, exitUsage, wrong...)

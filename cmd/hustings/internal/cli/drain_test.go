@@ -81,8 +81,18 @@ func TestADrainThatFailsIsNoUnfinishedOne(t *testing.T) {
 	assert.ErrorAs(t, p.end(&operator.StuckError{}), new(unfinishedError))
 	assert.NoError(t, p.end(nil))
 	p.out = fullDisk{}
+	assert.ErrorAs(t, p.end(&operator.StuckError{}), new(unfinishedError), "that is more important")
 	assert.ErrorIs(t, p.end(nil), assert.AnError)
 	p.asJSON = true
+	p.tick(time.Now())
+	assert.ErrorIs(t, p.end(nil), assert.AnError)
+}
+
+// Whoever reads the lines misses one, so it does not matter that the later ones could be printed.
+func TestALineOfADrainThatCouldNotBePrintedIsAnError(t *testing.T) {
+	p := drainPrinter{asJSON: true, out: fullDisk{}}
+	p.tick(time.Now())
+	p.out = new(strings.Builder)
 	p.tick(time.Now())
 	assert.ErrorIs(t, p.end(nil), assert.AnError)
 }

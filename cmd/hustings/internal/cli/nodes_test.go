@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 	"github.com/hustings/hustings/elector/protocol"
@@ -76,6 +77,68 @@ func TestANodeThatStartsServesWhenItsEngineIsReady(t *testing.T) {
 	t.Parallel()
 	address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Progress: &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_STARTING}}})
 	assert.Equal(t, []string{"n0 at " + address + " will take its share of leading when its engine is ready"}, succeed(t, "undrain", "-a", address))
+}
+
+// failsOnce fails to print the first line.
+type failsOnce struct{ failed bool }
+
+func (f *failsOnce) Write(p []byte) (int, error) {
+	if !f.failed {
+		f.failed = true
+		return 0, assert.AnError
+	}
+	return len(p), nil
+}
+
+func TestAnAnswerThatCouldNotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Progress: new(electorpb.Progress)}})
+	cmd := newProtect()
+	cmd.SetArgs([]string{"on", "-a", address, "-a", address})
+	cmd.SetOut(new(failsOnce))
+	cmd.SetErr(new(page))
+	assert.ErrorIs(t, cmd.ExecuteContext(t.Context()), assert.AnError)
+}
+
+// resigning is a node that resigns, and then knows these leaders, one after the other.
+type resigning struct {
+	electorpb.UnimplementedOperatorServiceServer
+	next  []string
+	asked chan string // the groups that it is asked about
+}
+
+func (r resigning) Status(_ context.Context, q *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
+	r.asked <- q.GetGroup()
+	return &electorpb.StatusResponse{Statuses: []*electorpb.Status{{Group: "orders", Node: "n0", Term: 1, Leader: "n0"}}}, nil
+}
+
+func (r resigning) Resign(_ context.Context, q *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
+	r.asked <- q.GetGroup()
+	return new(electorpb.ResignResponse), nil
+}
+
+func (r resigning) Watch(q *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
+	r.asked <- q.GetGroup()
+	for _, leader := range r.next {
+		if err := stream.Send(&electorpb.WatchResponse{Status: &electorpb.Status{Group: "orders", Node: "n0", Term: 2, Leader: leader}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestTheNextLeaderIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	node := resigning{next: []string{"", "n1"}, asked: make(chan string, 6)}
+	lines := succeed(t, "resign", "-a", serving(t, node), "--group", "orders")
+	require.Len(t, lines, 1)
+	assert.Contains(t, lines[0], "leader n1")
+	for range 3 {
+		assert.Equal(t, "orders", <-node.asked)
+	}
+	node.next = []string{""}
+	stderr := fail(t, exitFailed, "resign", "-a", serving(t, node), "--timeout", "20s")
+	assert.Contains(t, stderr, "the leader has done it, but no node led within 20s")
 }
 
 // Nothing is asked without the certificates that were given.

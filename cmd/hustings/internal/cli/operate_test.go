@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -112,6 +113,32 @@ func TestATransferPrintsTheLeaderAndWhetherItLasts(t *testing.T) {
 	code, _, stderr := run("transfer", "-a", addresses[0], "--to", "n1")
 	assert.Equal(t, exitOK, code, stderr)
 	assert.Contains(t, stderr, "this will be undone: n0 should lead whenever possible (--preferred), and will be offered the leadership after 300ms")
+}
+
+func TestALeaderThatHangsIsNotWaitedForAnyLonger(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range []*cobra.Command{newTransfer(), newResign()} {
+		ctx, cancel := context.WithTimeout(t.Context(), enough)
+		defer cancel()
+		cmd.SetArgs([]string{"-a", hanging(t), "--timeout", "10ms"})
+		cmd.SetErr(new(page))
+		require.ErrorContains(t, cmd.ExecuteContext(ctx), "no answer in time")
+		assert.NoError(t, ctx.Err())
+	}
+}
+
+// Scripts rely on them.
+func TestTheseAreTheUsualTimes(t *testing.T) {
+	for _, c := range []struct {
+		cmd        *cobra.Command
+		flag, want string
+	}{
+		{newDrain(), "wait", "1m0s"}, {newDrain(), "timeout", "5s"}, {newUndrain(), "timeout", "5s"}, {newProtect(), "timeout", "5s"},
+		{newBalance(), "every", "10s"}, {newBalance(), "timeout", "5s"}, {newNodes(), "timeout", "3s"}, {newTable(), "timeout", "3s"},
+		{newTransfer(), "timeout", "30s"}, {newResign(), "timeout", "30s"},
+	} {
+		assert.Equal(t, c.want, c.cmd.Flags().Lookup(c.flag).DefValue, "%s --%s", c.cmd.Name(), c.flag)
+	}
 }
 
 // lone runs the only node of a group, at an address, until it is told to stop.

@@ -48,7 +48,8 @@ func TestProtectSaysWhichNodesDidNotDoIt(t *testing.T) {
 	assert.Contains(t, stderr, gone[0])
 	assert.Contains(t, stderr, "connection refused")
 	assert.Contains(t, stderr, "1 of 2 nodes failed")
-	_, stdout, _ = run("protect", "on", "-a", gone[0], "--json")
+	code, stdout, _ = run("protect", "on", "-a", gone[0], "--json")
+	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stdout, `"protected":false,"error":"`)
 
 	for _, wrong := range [][]string{{"protect"}, {"protect", "maybe"}, {"protect", "on", "off"}} {

@@ -140,6 +140,11 @@ func TestANodeThatIsToldToStopHandsOver(t *testing.T) {
 		assert.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, x.health())
 		code, _ = page(x.leader.readyPage)
 		assert.Equal(t, http.StatusOK, code)
+		select {
+		case <-followed:
+			assert.Fail(t, "it has returned, and goes on")
+		default:
+		}
 		stop()
 		<-followed
 	})
@@ -234,6 +239,9 @@ func TestANodeWaitsForOthersThatMayTakeOver(t *testing.T) {
 		assert.Equal(t, 10*time.Second, x.drain())
 		assert.Contains(t, x.log.String(), "nobody has taken over")
 		assert.False(t, x.leader.drained(), "it leads on")
+		code, body := page(x.leader.readyPage)
+		assert.Equal(t, http.StatusServiceUnavailable, code)
+		assert.Equal(t, "not ready: the node is draining\n", body)
 		require.NoError(t, x.leader.host.Serve())
 		x.ahead.Store(0)
 		assert.LessOrEqual(t, x.drain(), time.Second)

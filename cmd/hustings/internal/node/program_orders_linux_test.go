@@ -55,6 +55,38 @@ func TestAProgramThatWasAskedToEndIsNotStarted(t *testing.T) {
 	assert.Equal(t, "stop\n", orders())
 }
 
+// A node that is told to stop serves on while it looks for somebody to take over.
+func TestTheProgramRunsUntilItsNodeIsDrained(t *testing.T) {
+	withTrio(t, time.Minute, nil, func(x *trio) {
+		w, orders := ordered(x.t)
+		close(w.ended)
+		x.leader.program = &program{running: w}
+		x.ahead.Store(7) // nobody can yet
+		ctx, stop := context.WithCancel(x.t.Context())
+		leads, cancel := x.leader.untilOutOfService(ctx)
+		defer cancel()
+		stop()
+		<-time.After(10 * time.Second)
+		assert.False(x.t, w.asked.Load())
+		x.ahead.Store(0)
+		<-leads.Done()
+		assert.True(x.t, x.leader.drained())
+		assert.Equal(x.t, "stop\n", orders())
+	})
+	withTrio(t, time.Minute, nil, func(x *trio) {
+		w, orders := ordered(x.t)
+		x.leader.program = &program{running: w}
+		time.AfterFunc(time.Second, func() { close(w.ended) })
+		ctx, stop := context.WithCancel(x.t.Context())
+		leads, cancel := x.leader.untilOutOfService(ctx)
+		defer cancel()
+		stop()
+		<-leads.Done()
+		assert.ErrorIs(x.t, w.orders.Close(), os.ErrClosed, "it has not ended within a detection time, and is killed")
+		assert.Equal(x.t, "stop\n", orders())
+	})
+}
+
 // marks returns a program that leaves a mark when it is started.
 func marks(t *testing.T) (p *program, mark string) {
 	t.Helper()
