@@ -153,6 +153,19 @@ func TestJudgeNoticesViolations(t *testing.T) {
 	}
 }
 
+// A disk that has failed, or a process that has died, may have saved an order or not.
+func TestTheNextProcessMayFindAnOrderThatFailed(t *testing.T) {
+	for _, vote := range []string{"", "drained"} {
+		j, p := court(t)
+		p[0].service.begins(false)
+		p[0].failing = true
+		j.keepsDrained(p[0], true)(assert.AnError)
+		j.asked(p[0], &memberstate.Record{Vote: vote})
+		assert.Nil(t, j.violation, vote)
+		assert.Equal(t, vote != "", p[0].node.kept, "from then on it is known")
+	}
+}
+
 func TestBubbleReportsGoroutinesLeft(t *testing.T) {
 	require.NoError(t, bubble(0, time.Minute, func(*atomic.Uint64) { <-time.After(time.Hour) }))
 	err := bubble(0, time.Minute, func(*atomic.Uint64) { go func() { select {} }() })
