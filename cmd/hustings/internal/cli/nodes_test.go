@@ -122,15 +122,15 @@ func (r resigning) Watch(q *electorpb.WatchRequest, stream grpc.ServerStreamingS
 
 func TestTheNextLeaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	node := resigning{next: []string{"", "n1"}, asked: make(chan string, 6)}
-	lines := succeed(t, "resign", "-a", serving(t, node), "--group", "orders")
+	leader := resigning{next: []string{"", "n1"}, asked: make(chan string, 6)}
+	lines := succeed(t, "resign", "-a", serving(t, leader), "--group", "orders")
 	require.Len(t, lines, 1)
 	assert.Contains(t, lines[0], "leader n1")
 	for range 3 {
-		assert.Equal(t, "orders", <-node.asked)
+		assert.Equal(t, "orders", <-leader.asked)
 	}
-	node.next = []string{""}
-	stderr := fail(t, exitFailed, "resign", "-a", serving(t, node), "--timeout", "20s")
+	leader.next = []string{""}
+	stderr := fail(t, exitFailed, "resign", "-a", serving(t, leader), "--timeout", "20s")
 	assert.Contains(t, stderr, "the leader has done it, but no node led within 20s")
 }
 

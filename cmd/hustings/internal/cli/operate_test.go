@@ -117,9 +117,9 @@ func TestATransferPrintsTheLeaderAndWhetherItLasts(t *testing.T) {
 
 func TestALeaderThatHangsIsNotWaitedForAnyLonger(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	defer cancel()
 	for _, cmd := range []*cobra.Command{newTransfer(), newResign()} {
-		ctx, cancel := context.WithTimeout(t.Context(), enough)
-		defer cancel()
 		cmd.SetArgs([]string{"-a", hanging(t), "--timeout", "10ms"})
 		cmd.SetErr(new(page))
 		require.ErrorContains(t, cmd.ExecuteContext(ctx), "no answer in time")
@@ -133,9 +133,16 @@ func TestTheseAreTheUsualTimes(t *testing.T) {
 		cmd        *cobra.Command
 		flag, want string
 	}{
-		{newDrain(), "wait", "1m0s"}, {newDrain(), "timeout", "5s"}, {newUndrain(), "timeout", "5s"}, {newProtect(), "timeout", "5s"},
-		{newBalance(), "every", "10s"}, {newBalance(), "timeout", "5s"}, {newNodes(), "timeout", "3s"}, {newTable(), "timeout", "3s"},
-		{newTransfer(), "timeout", "30s"}, {newResign(), "timeout", "30s"},
+		{newDrain(), "wait", "1m0s"},
+		{newDrain(), "timeout", "5s"},
+		{newUndrain(), "timeout", "5s"},
+		{newProtect(), "timeout", "5s"},
+		{newBalance(), "every", "10s"},
+		{newBalance(), "timeout", "5s"},
+		{newNodes(), "timeout", "3s"},
+		{newTable(), "timeout", "3s"},
+		{newTransfer(), "timeout", "30s"},
+		{newResign(), "timeout", "30s"},
 	} {
 		assert.Equal(t, c.want, c.cmd.Flags().Lookup(c.flag).DefValue, "%s --%s", c.cmd.Name(), c.flag)
 	}
