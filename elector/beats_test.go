@@ -262,12 +262,18 @@ func (f *fleet) starts(node int) memberstate.Term {
 }
 
 func TestAStartThatCannotBeCountedFails(t *testing.T) {
-	config := elector.IsolatedNode(newFailingStore())
+	store := newFailingStore()
+	config := elector.IsolatedNode(store)
 	config.NoNodeBeats = false
 	host := elector.MustHost(t, config)
 	err := join(t, host, "g", "n0").Start()
 	require.ErrorIs(t, err, assert.AnError)
 	require.ErrorContains(t, err, `counting the start of node "n0"`)
+	store.failing.Store(false)
+	require.NoError(t, join(t, host, "another", "n0").Start())
+	_, counted, err := store.Load("")
+	require.NoError(t, err)
+	assert.True(t, counted, "once that works")
 	require.NoError(t, host.Close(t.Context()))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,23 @@ func TestAGroupThatJoinsAgainWaitsOnce(t *testing.T) {
 	assert.Same(t, newest, w.next())
 	assert.Nil(t, w.next())
 	assert.Empty(t, w.listed)
+}
+
+// A change may come after the reader has looked for one, and before it waits.
+func TestAChangeBeforeTheWaitEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := IsolatedHost(t, new(memberstate.MemStore))
+		w := host.watchers.begin()
+		assert.Nil(t, w.next())
+		host.watchers.tell(MustJoin(t, host, GroupOf("g", "n0")))
+		waited := false
+		go func() {
+			w.wait(t.Context())
+			waited = true
+		}()
+		synctest.Wait()
+		assert.True(t, waited)
+	})
 }
 
 // A group that begins while the others are listed is told of, so that no group is missed.

@@ -29,6 +29,15 @@ func TestEachWaitIsTwiceAsLongUpToTheLongest(t *testing.T) {
 	})
 }
 
+func TestAllWaitsMayBeTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := Waits{Shortest: time.Second, Longest: time.Second}
+		require.NoError(t, w.Wait(t.Context()))
+		assert.False(t, w.First())
+		assert.Equal(t, time.Second, w.Next())
+	})
+}
+
 func TestAWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -172,9 +172,13 @@ func TestTheNewestWordOfANodeCounts(t *testing.T) {
 	for i, id := range []string{"a", "b", "c"} {
 		answers[2+i].now.Self, answers[2+i].address = id, id+":7000"
 	}
+	former := heard(time.Second, rpc.Draining).Peers[0]
+	former.ID, former.Address = "a", "a:7000"
+	answers[3].now.Peers = append(answers[3].now.Peers, former)
 	var table strings.Builder
 	require.NoError(t, printNodes(&table, nodeRows(answers), false))
 	lines := strings.Split(table.String(), "\n")
+	assert.Regexp(t, `^a +a:7000 +serving .* 1s ago by b`, lines[3], "its own word counts more")
 	assert.Regexp(t, `^- +n1:7000 `, lines[1], "nodes without a name come first, by their addresses")
 	assert.Regexp(t, `^- +n2:7000 `, lines[2])
 	assert.Regexp(t, `^n9 +n9:7000 +draining +- +- +- +1s ago by b `, lines[6])
