@@ -4,9 +4,9 @@
 // when the handover began; writes go on meanwhile. If it has, the engine pauses its writes. Only
 // then does the leader tell the target to stand, with the final end of the ledger, which the
 // target must have reached. Each of these phases has one detection time. All messages are sent
-// again with the target's next sign of life, so a dead target costs nothing and blocks nothing. A target whose ledger is behind
-// says so. Mostly a write or two are on their way to it, so it is told again at once, or another voter is asked: a beat
-// is much longer than that way, and when writes are paused nobody serves meanwhile.
+// again with the target's next sign of life, so a dead target costs nothing and blocks nothing. When writes are paused,
+// the last of them may still be on their way to the target. It says that it is behind then, and is told again at once: nobody
+// serves meanwhile, and a beat is much longer than that way.
 //
 // From the moment when the target is told to stand it can win, even long after the leader has given
 // the handover up. So the term holds no lease from then on.
@@ -36,10 +36,10 @@ type Handover struct {
 	Resigning bool
 
 	patience uint8 // beats left for this phase
-	repeats  uint8 // how often a target was asked or told at once since the last beat, because one was behind
+	repeats  uint8 // how often the target was told to stand again since the last beat
 }
 
-// mostRepeats is how often that is done until the next beat. A target may be far behind, or its disk may hang.
+// mostRepeats is how often a target that is behind is told to stand again at once, until the next beat.
 const mostRepeats = 16
 
 // HandoverPhase is how far a handover has come.
@@ -195,12 +195,11 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 		return
 	}
 	probe, current := q.Mark == rpc.PreVote, q.From == m.handover.Target
-	behind := current && q.Asked == m.Term && q.Result == rpc.LedgerBehind
-	switch {
-	case behind && m.handover.Phase == Taking && !probe:
+	if q.Asked == m.Term && m.handover.Phase == Taking && !probe && current && q.Result == rpc.LedgerBehind {
 		m.takeAgain(r, out)
 		return
-	case q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && !m.handover.open():
+	}
+	if q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && !m.handover.open() {
 		out.Dropped = DropStaleAnswer
 		return
 	}
@@ -211,19 +210,16 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	case m.handover.open() && current:
 		m.handover.Target = m.successor(r, m.handover.Target) // asked with its next sign of life
 	}
-	if behind { // while writes go on, some are always on their way
-		m.takeAgain(r, out)
-	}
 }
 
-// takeAgain asks a target at once, or tells it again, because one was behind.
+// takeAgain tells a target again that was behind.
 func (m *Machine) takeAgain(r *Rules, out *Output) {
 	if m.handover.repeats == mostRepeats {
 		return
 	}
 	m.handover.repeats++
 	m.sendTake(r, out)
-	out.To = memberstate.SetOf(m.handover.Target) // if it is told to stand, the others know
+	out.To = memberstate.SetOf(m.handover.Target) // the others know
 }
 
 // paused: no write of this term will be accepted until the handover has ended, so the ledger's

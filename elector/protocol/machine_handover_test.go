@@ -263,37 +263,6 @@ func TestATargetThatIsBehindIsToldAgain(t *testing.T) {
 	}
 }
 
-// While writes go on, some are always on their way to each voter. If anyone will do, the next one is asked at once.
-func TestIfATargetIsBehindAnotherIsAskedAtOnce(t *testing.T) {
-	for what, c := range map[string]struct {
-		order  Input
-		from   memberstate.Seat
-		result rpc.Result
-		asked  memberstate.Set
-	}{
-		"anyone will do":            {Input{Kind: Transfer}, 2, rpc.LedgerBehind, memberstate.SetOf(3)},
-		"it was named":              {Input{Kind: Transfer, Seat: 2}, 2, rpc.LedgerBehind, memberstate.SetOf(2)},
-		"it does not follow":        {Input{Kind: Transfer}, 2, rpc.NotFollowing, 0},
-		"one is that was not asked": {Input{Kind: Transfer}, 3, rpc.LedgerBehind, 0},
-	} {
-		t.Run(what, func(t *testing.T) {
-			a := leadingAlone(t, false)
-			a.acknowledges(2, a.machine.Beat())
-			a.acknowledges(3, a.machine.Beat())
-			a.give(c.order)
-			asks := a.out.Send
-			require.Equal(t, memberstate.SetOf(2), a.out.To)
-			a.hears(c.from, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: c.result, Mark: rpc.PreVote, Asked: 1})
-			assert.Equal(t, c.asked, a.out.To)
-			if c.asked != 0 {
-				asks.Leader = a.machine.Handover().Target
-				assert.Equal(t, c.asked, memberstate.SetOf(asks.Leader))
-				assert.Equal(t, asks, a.out.Send)
-			}
-		})
-	}
-}
-
 // A step sends one message. A beat that goes out early, for voters that are ready now, is sent before
 // the target of a handover is told to stand, because the target answers that beat, too.
 func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {

@@ -113,9 +113,8 @@ type attempt struct {
 	told     bool             // and was told to stand
 	cause    string           // why the engine could not pause its writes
 	answered map[memberstate.Seat]Obstacle
-	// catchingUp are voters whose ledgers are behind, and have grown since they said so in an earlier beat, if they did.
+	// catchingUp are voters whose ledgers are behind, and have grown since they said so before, if they did.
 	catchingUp memberstate.Set
-	grew       map[memberstate.Seat]uint32 // the beat in which a voter has told of the end of its ledger, which is behind, first
 }
 
 // followHandover notes what a step shows of a handover.
@@ -145,13 +144,8 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	switch q.Result {
 	case rpc.LedgerBehind:
 		last := a.answered[q.From]
-		if last.Hindrance != HinderedBehind || last.Ledger.Compare(q.Ledger) < 0 {
-			if a.grew == nil {
-				a.grew = make(map[memberstate.Seat]uint32)
-			}
-			a.grew[q.From] = m.Beat()
-		}
-		if a.grew[q.From] == m.Beat() {
+		catchesUp := last.Hindrance != HinderedBehind || last.Ledger.Compare(q.Ledger) < 0
+		if catchesUp {
 			a.catchingUp = a.catchingUp.With(q.From)
 		}
 		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: h.Goal}

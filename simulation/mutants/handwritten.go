@@ -197,7 +197,7 @@ var handwritten = []mutant{
 	{"protected-node-balances", "elector/protocol/balance.go", "\tcase n.stands.protected:\n", "\tcase false:\n", ""},
 	{"balance-gives-to-a-node-that-drains", "elector/protocol/balance.go", "if p.told && !p.leaves() && ", "if p.told && ", ""},
 	{"drain-hands-over-all-at-once", "elector/protocol/drain.go", "\tfor d.moving < d.most && d.first < len(d.waiting) {\n", "\tfor d.first < len(d.waiting) {\n", ""},
-	{"target-that-is-behind-waits-for-a-beat", "elector/protocol/machine_handover.go", "\t\tm.takeAgain(r, out)\n\t\treturn\n", "\t\treturn\n", ""},
+	{"target-that-is-behind-waits-for-a-beat", "elector/protocol/machine_handover.go", "\t\tm.takeAgain(r, out)\n", "", ""},
 	{"node-that-drains-never-stands", "elector/protocol/machine_campaign.go", "\tif m.serving {\n\t\t// The engine still runs", "\tif m.serving || r.lastChoice().Has(r.Self) {\n\t\t// The engine still runs", ""},
 	{"drain-gives-by-turn", "elector/protocol/drain.go", "\treturn least.id\n", "\treturn \"\"\n", ""},
 	{"drain-forgets-what-it-is-giving", "elector/protocol/drain.go", "\tleast.given++\n", "", ""},
