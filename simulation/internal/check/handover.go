@@ -179,8 +179,9 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	if m.Mark == rpc.Plain && n.Rules.Preferred.Has(m.Leader) {
 		h.preferredIn = m.Term
 	}
-	hung := c.hung(n, m.Term) || n.asking.awake > 0 && now-n.asking.awake <= int64(c.Detection()) // or it has stood still, and does not know what has returned
-	if hung && m.Ledger == (memberstate.Position{}) {                                             // it cannot wait for its engine
+	// A process that has stood still does not know yet what has returned meanwhile.
+	hung := c.hung(n, m.Term) || n.asking.awake > 0 && now-n.asking.awake <= int64(c.Detection())
+	if hung && m.Ledger == (memberstate.Position{}) { // it cannot wait for its engine
 		end = m.Ledger
 	} else if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
 		c.Violated(invariant.TransferEnds, n, "it requires an heir's ledger to reach %v, but its own ends at %v", m.Ledger, end)
