@@ -178,8 +178,9 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 		a.gaveUp, a.ableAt = 0, *c.now
 	default:
 		shortest := detection(&n.Rules.Timing)
-		switch longest := longestHold * shortest; {
-		case a.hold == 0 || a.free != 0 && now-a.free > longest:
+		longest, forgets := longestHold*shortest, longestHold*min(shortest, c.leastDetection()) // its intervals may have been shorter when it forgot
+		switch {
+		case a.hold == 0 || a.free != 0 && now-a.free > forgets:
 			a.hold = shortest
 		case a.free != 0:
 			a.hold = min(2*a.hold, longest)

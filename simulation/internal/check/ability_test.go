@@ -68,6 +68,10 @@ func TestAMemberSaysThatItIsAbleAfterAHoldThatGrows(t *testing.T) {
 		f.flaps(0.5, hold)
 	}
 	assert.Nil(t, f.Violation)
+	f = newFlapping(t).flaps(1, 1)
+	f.shortest = f.Detection() / 2 // its intervals were shorter when it forgot
+	f.flaps(65, 1)
+	assert.Nil(t, f.Violation)
 }
 
 // leads has the member lead the next term for so many beats, and give it up.
