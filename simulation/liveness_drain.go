@@ -76,7 +76,8 @@ func (w *world) stillElects(core []int) {
 
 // hasNoGap demands that the groups that a node led have been handed over without a gap that a handover does not have, and that nothing
 // has happened to the others. A member without pre-vote, or with a very short wait, may stand before it has heard of the new leader. And if
-// the last write takes longer than a target is asked again at once, that waits for a beat.
+// the last write takes longer than a target is asked again at once, that waits for a beat. Who has taken over may hand over to a preferred
+// member then.
 func (w *world) hasNoGap(core []int, n *node, before []reign) {
 	longest := 4*int64(w.network.delay+w.network.jitter) + int64(2*w.longestWrite)
 	if int64(w.longestWrite) > askedAgain*2*int64(w.network.delay) {
@@ -85,17 +86,19 @@ func (w *world) hasNoGap(core []int, n *node, before []reign) {
 	if w.check.Over || w.mayHold() > 0 || w.someDoNotAskFirst(core) || int64(w.options.Timing.MinVoteWait) < longest {
 		return
 	}
+	stays := !w.anyPreferred(core)
 	for place, now := range w.reigns(core) {
 		was, m := before[place], &n.members[place].Member
+		next := was.term + 1
 		w.check.Counts[invariant.ServiceGap]++
 		switch {
 		case was.leader == memberstate.Nobody:
-		case was.leader != n.Seat && now != was:
+		case was.leader != n.Seat && now != was && stays:
 			w.check.Violated(invariant.ServiceGap, m, "n%d led term %d, n%d leads term %d after another node has drained", was.leader-1, was.term, now.leader-1, now.term)
-		case was.leader == n.Seat && now.term != was.term+1:
+		case was.leader == n.Seat && now.term != next && stays:
 			w.check.Violated(invariant.ServiceGap, m, "its node has drained, and term %d has come after term %d", now.term, was.term)
-		case was.leader == n.Seat && w.check.Gap(m, now.term) > longest:
-			w.check.Violated(invariant.ServiceGap, m, "its node has drained, and nobody led for %d ns, not for at most %d", w.check.Gap(m, now.term), longest)
+		case was.leader == n.Seat && w.check.Gap(m, next) > longest:
+			w.check.Violated(invariant.ServiceGap, m, "its node has drained, and nobody led for %d ns, not for at most %d", w.check.Gap(m, next), longest)
 		}
 	}
 }
