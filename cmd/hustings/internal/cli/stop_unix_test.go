@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -18,9 +19,13 @@ func signalled(t *testing.T, s syscall.Signal) {
 	require.NoError(t, syscall.Kill(syscall.Getpid(), s))
 }
 
-// The first signal stops a node, and the second one ends its patience, whichever they are.
+// The first signal stops a node, and the second one ends its patience, whichever they are. One that was ignored when the process began, as
+// by nohup, stays so.
 func TestTheSecondSignalHurriesANode(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			continue
+		}
 		ctx, hurry, stop := untilStopped(t.Context())
 		signalled(t, s)
 		<-ctx.Done()
