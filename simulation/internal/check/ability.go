@@ -178,10 +178,12 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 		a.gaveUp, a.ableAt = 0, *c.now
 	default:
 		shortest := detection(&n.Rules.Timing)
-		longest, forgets := longestHold*shortest, longestHold*min(shortest, c.leastDetection()) // its intervals may have been shorter when it forgot
+		longest := longestHold * shortest
 		switch {
-		case a.hold == 0 || a.free != 0 && now-a.free > forgets:
+		case a.hold == 0 || a.free != 0 && now-a.free > longest:
 			a.hold = shortest
+		case a.free != 0 && now-a.free > longestHold*c.leastDetection(): // if its intervals were shorter, it may have forgotten
+			a.hold = min(2*a.hold, shortest)
 		case a.free != 0:
 			a.hold = min(2*a.hold, longest)
 		}
