@@ -316,7 +316,7 @@ func (w *world) changesQuietly(core []int) {
 // quarter. Until it has, its beats count for nothing.
 func (w *world) leavesSlowly() bool {
 	t := &w.options.Timing
-	return w.options.Campaigns > 0 && w.options.Beats && t.Detection()-t.DriftMargin < 2*t.Heartbeat+8*(w.network.delay+w.network.jitter)
+	return w.options.Campaigns > 0 && w.options.Beats && t.Detection()-t.DriftMargin < 3*t.Heartbeat
 }
 
 // offers says whether a leader may hand over to a preferred member at any time. It does so late if that
