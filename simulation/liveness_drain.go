@@ -79,7 +79,7 @@ func (w *world) stillElects(core []int) {
 // the last write takes longer than a target is asked again at once, that waits for a beat. Who has taken over may hand over to a preferred
 // member then.
 func (w *world) hasNoGap(core []int, n *node, before []reign) {
-	longest := 4*int64(w.network.delay+w.network.jitter) + int64(2*w.longestWrite)
+	longest := 4*w.network.slowest + int64(2*w.longestWrite)
 	if int64(w.longestWrite) > askedAgain*2*int64(w.network.delay) {
 		longest += 2 * int64(w.options.Timing.Heartbeat)
 	}

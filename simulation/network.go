@@ -66,6 +66,8 @@ type network struct {
 	loss, duplicate, delayed, heavy uint32
 	rough                           bool // any of the four is not 0
 	mayBeReordered                  bool
+
+	slowest int64 // the longest that a message has taken since the faults are over, which a record of the run has, too
 }
 
 // link is one direction between two nodes.
@@ -261,6 +263,9 @@ func (n *network) dispatch(place uint32) {
 		n.ended(p, trace.Lost)
 		n.release(place)
 		return
+	}
+	if w.calm {
+		n.slowest = max(n.slowest, fate.First)
 	}
 	n.launch(place, time.Duration(fate.First))
 }
