@@ -195,6 +195,7 @@ var handwritten = []mutant{
 	{"protected-node-drains", "elector/protocol/drain.go", "\t\tif !n.stands.protected {\n", "\t\tif true {\n", ""},
 	{"protected-node-offers", "elector/protocol/machine_fit.go", "(r.Maintenance == nil || !r.Maintenance.Protected)", "true", ""},
 	{"protected-node-balances", "elector/protocol/balance.go", "\tcase n.stands.protected:\n", "\tcase false:\n", ""},
+	{"balance-gives-to-a-node-that-drains", "elector/protocol/balance.go", "if p.told && !p.leaves() && ", "if p.told && ", ""},
 	{"drain-hands-over-all-at-once", "elector/protocol/drain.go", "\tfor d.moving < d.most && d.first < len(d.waiting) {\n", "\tfor d.first < len(d.waiting) {\n", ""},
 	{"target-that-is-behind-waits-for-a-beat", "elector/protocol/machine_handover.go", "\t\tm.takeAgain(r, out)\n", "", ""},
 	{"node-that-drains-never-stands", "elector/protocol/machine_campaign.go", "\tif m.serving {\n\t\t// The engine still runs", "\tif m.serving || r.lastChoice().Has(r.Self) {\n\t\t// The engine still runs", ""},
