@@ -6,6 +6,7 @@ package shell
 import (
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -242,5 +243,20 @@ func (s *seat) follows(term memberstate.Term) {
 	s.followed = max(s.followed, term)
 	if term > s.promise.term {
 		s.promise = promise{}
+	}
+}
+
+// forges checks that a host counts all that was forged among what it has ignored, unless something holds it up.
+func (j *judge) forges(p *process) (ignored func(forged int)) {
+	count := func() (all uint64) {
+		for why := range protocol.Drop(protocol.DropReasons) {
+			all += p.host.Dropped(why)
+		}
+		return all
+	}
+	began, before := time.Now(), count()
+	return func(forged int) {
+		now := count()
+		j.check(Ignored, now-before >= uint64(forged) || p.isDead() || !p.busy.noneSince(began), p.node.name, "it has ignored %d inputs, and %d were forged", now-before, forged)
 	}
 }
