@@ -289,7 +289,7 @@ func (w *world) hintsInVain(core []int) {
 // were, and demands that no term ends. It does so in some worlds only, because later demands are
 // weaker then: they must allow for the longest intervals.
 func (w *world) changesQuietly(core []int) {
-	if w.check.Over || w.swarm.struck[ClockBeyond] > 0 || w.lot(len(core), 3) != 0 || w.leavesSlowly() {
+	if w.check.Over || w.swarm.struck[ClockBeyond] > 0 || w.lot(len(core), 3) != 0 {
 		return
 	}
 	before := w.reigns(core)
@@ -310,13 +310,6 @@ func (w *world) changesQuietly(core []int) {
 			w.check.Violated(invariant.ChangesQuietly, &w.nodes[was.leader-1].members[place].Member, "other intervals ended term %d: %s", was.term, w.describe(place))
 		}
 	}
-}
-
-// leavesSlowly says whether leases may run out before a node has told another one of the ends of all bonds, of which a beat has room for a
-// quarter. Until it has, its beats count for nothing.
-func (w *world) leavesSlowly() bool {
-	t := &w.options.Timing
-	return w.options.Campaigns > 0 && w.options.Beats && t.Detection()-t.DriftMargin < 3*t.Heartbeat
 }
 
 // offers says whether a leader may hand over to a preferred member at any time. It does so late if that

@@ -96,7 +96,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 	n.standingHeard(p, b.Standing)
 	p.speaks()
 	n.call(p)
-	t := p.link.hears(b, n.beats.number, n.beats.most, func(l *rpc.Leaving) { n.ended(p, l) })
+	t := p.link.hears(b, n.beats.number, func(l *rpc.Leaving) { n.ended(p, l) })
 	p.reply = p.reply || t.reply
 	if t.beat {
 		p.heardAt = n.now

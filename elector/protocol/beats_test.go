@@ -76,11 +76,12 @@ func TestTheRestOfTheLeavingsIsTold(t *testing.T) {
 		other.link.departed.add("g", 1, false)
 	}
 	for _, c := range []struct {
-		fit   int
+		fit   int // in the newest beat to it
 		knows uint32
 		more  bool
-	}{{4, 3, false}, {1, 4, true}, {2, 6, false}} {
-		n.LimitLeavings(c.fit)
+	}{{4, 0, false}, {4, 3, true}, {4, 3, false}, {1, 4, true}, {2, 6, false}} {
+		var told rpc.Beat
+		other.link.writes(&told, 0, c.fit)
 		other.reply = false
 		beat.Of, beat.SeenDeparted = other.link.own, c.knows
 		n.Beat(&beat)

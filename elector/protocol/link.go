@@ -39,6 +39,7 @@ import (
 // Link is one node's part of a link. Leavings and epochs are counted from the beginning of the session, and may wrap.
 type Link struct {
 	own, peer uint64 // the session: this node's incarnation, and the other's; 0: not known
+	more      bool   // the newest beat to the other had no room for all leavings that it does not know
 
 	// For groups that this node leads.
 	released     leavings
@@ -164,6 +165,7 @@ func (l *Link) writes(b *rpc.Beat, newest uint64, most int) {
 		room := most - len(b.Leavings)
 		b.Leavings = append(b.Leavings, all.kept[:min(room, len(all.kept))]...)
 	}
+	l.more = len(b.Leavings) < l.untold()
 }
 
 // tidings is what a beat brought.
@@ -174,13 +176,13 @@ type tidings struct {
 	reply    bool // the other node waits for an answer, or for the rest of what it is told
 }
 
-// hears takes in a beat of this session. Newest is the newest beat of this node, and most is how many leavings that
-// one had room for. Leave is called for each end of a bond that was not known yet, before anything else.
-func (l *Link) hears(b *rpc.Beat, newest uint64, most int, leave func(*rpc.Leaving)) (t tidings) {
-	if l.released.confirm(b.SeenReleased)+l.departed.confirm(b.SeenDeparted) >= most {
-		// There may be more than there was room for. Until all are known no beat counts, so they do not wait for
-		// the next one.
-		t.reply = l.untold() > 0
+// hears takes in a beat of this session. Newest is the newest beat of this node. Leave is called for each end of a bond that was
+// not known yet, before anything else.
+func (l *Link) hears(b *rpc.Beat, newest uint64, leave func(*rpc.Leaving)) (t tidings) {
+	if l.released.confirm(b.SeenReleased)+l.departed.confirm(b.SeenDeparted) > 0 {
+		// Until all are known no beat counts, so those for which there was no room do not wait for the next one. What is
+		// confirmed may be fewer than there was room for, because beats that tell of some of the same are on their way together.
+		t.reply = l.more
 	}
 	for i := range b.Leavings {
 		one, seen := &b.Leavings[i], &l.seenDeparted

@@ -35,7 +35,7 @@ func (l *linked) arrives(b *rpc.Beat) tidings {
 	if !current {
 		return tidings{}
 	}
-	return l.follower.hears(b, 0, rpc.MaxLeavings, l.leaves)
+	return l.follower.hears(b, 0, l.leaves)
 }
 
 func (l *linked) leaves(one *rpc.Leaving) { l.left = append(l.left, *one) }
@@ -45,7 +45,7 @@ func (l *linked) answers() tidings {
 	var b rpc.Beat
 	l.follower.writes(&b, 0, rpc.MaxLeavings)
 	l.leader.meets(b.Session)
-	return l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves)
+	return l.leader.hears(&b, l.newest, l.leaves)
 }
 
 // One beat has room for some of the leavings only. It counts when all of them are known.
@@ -97,6 +97,39 @@ func TestOnlyAFullBeatIsFollowedByAnother(t *testing.T) {
 	assert.False(t, l.answers().reply)
 }
 
+// Two beats that tell of some of the same are on their way together. Each answer confirms fewer than a beat has room for, and the rest is
+// told all the same.
+func TestTheRestIsToldAlsoIfItIsConfirmedInPieces(t *testing.T) {
+	l := newLinked()
+	writes := func() (b rpc.Beat) {
+		l.newest++
+		l.leader.writes(&b, l.newest, 4)
+		return b
+	}
+	for range 2 {
+		l.leader.released.add("g", 1, true)
+	}
+	first := writes()
+	for range 8 {
+		l.leader.released.add("g", 1, true)
+	}
+	second := writes()
+	for _, b := range []*rpc.Beat{&first, &second} {
+		l.arrives(b)
+		assert.True(t, l.answers().reply)
+	}
+	assert.Len(t, l.left, 4)
+	for range 2 {
+		b := writes()
+		l.arrives(&b)
+	}
+	assert.True(t, l.answers().reply)
+	b := writes()
+	l.arrives(&b)
+	assert.False(t, l.answers().reply, "all is told")
+	assert.Empty(t, l.leader.released.kept)
+}
+
 // A leaving that is told twice is one, and one before which others are missing waits for them.
 func TestLeavingsAreTakenOnceAndInOrder(t *testing.T) {
 	l := newLinked()
@@ -121,9 +154,9 @@ func TestAnAnswerToNoBeatIsIgnored(t *testing.T) {
 	l := newLinked()
 	l.beats()
 	b := rpc.Beat{Session: l.follower.session(), Answers: 2}
-	assert.False(t, l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves).answered)
+	assert.False(t, l.leader.hears(&b, l.newest, l.leaves).answered)
 	b.Answers = 1
-	assert.True(t, l.leader.hears(&b, l.newest, rpc.MaxLeavings, l.leaves).answered)
+	assert.True(t, l.leader.hears(&b, l.newest, l.leaves).answered)
 }
 
 // What is kept for a node that does not confirm it is bounded: then all bonds end, as if this node had
