@@ -49,6 +49,7 @@ type Checker struct {
 	Over      bool                    // nothing more is to be learnt from this run
 	Ambiguous bool                    // which beat an answer is for: messages were corrupted, or beats' numbers begin again
 	Broken    [invariant.Count]uint64 // how often each was violated after it had been excused
+	PassedOn  int                     // how often a leader that hands over has asked another voter than the first
 
 	// The invariants that are not demanded any more, because something was broken that they
 	// rest on.

@@ -27,6 +27,8 @@ type handing struct {
 	pausing   bool             // its engine was asked to pause its writes, and not to resume them
 	paused    int64            // since when
 	asked     int64            // since when it asks others to take over, without a longer break
+	firstIn   memberstate.Term // the term in which it last asked whether somebody could take over, ...
+	first     memberstate.Seat // ... and whom first
 	last      uint32           // its newest beat when it last asked
 	lastAt    int64            // and when
 	resigning memberstate.Term // the term in which it was told to resign; 0: it was not
@@ -168,6 +170,11 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.offersUnprotected(n, m)
 	c.keepsPace(n, m)
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
+	if h.firstIn != m.Term {
+		h.firstIn, h.first = m.Term, m.Leader
+	} else if h.first != m.Leader {
+		c.PassedOn++
+	}
 	b := &n.asking.beats
 	rested := n.asking.beats.credits != (credits{}) && now-h.lastAt >= int64(c.Timing.Leak)*int64(n.Rules.Timing.Heartbeat)
 	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || rested || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
