@@ -151,11 +151,18 @@ func (w *world) leadsAllTheSame(core []int) {
 	w.run(time.Duration(w.now) + 2*w.options.Vouch + replacedWithin*w.check.Detection())
 	w.electsSoon(core, invariant.LeadsAllTheSame)
 	w.keepsLeaderThatCannotWork(core)
-	if before := w.reigns(core); len(core) > w.check.Majority() && before[0].leader != memberstate.Nobody {
-		leader := int(before[0].leader) - 1
-		w.sever(leader, 1)
-		w.electsSoon(slices.DeleteFunc(slices.Clone(core), func(i int) bool { return i == leader }), invariant.LeadsAllTheSame)
+	w.cutsLeaderOff(core)
+}
+
+// cutsLeaderOff cuts a leader off, if the others are a quorum, and demands that they have one, too, although none of them is fit to lead.
+func (w *world) cutsLeaderOff(core []int) (leader int, cut bool) {
+	leader = int(w.reigns(core)[0].leader) - 1
+	if w.check.Over || len(core) <= w.check.Majority() || !slices.Contains(core, leader) {
+		return leader, false
 	}
+	w.sever(leader, 1)
+	w.electsSoon(slices.DeleteFunc(slices.Clone(core), func(i int) bool { return i == leader }), invariant.LeadsAllTheSame)
+	return leader, true
 }
 
 // allAtOnce orders all members at the same moment not to lead, and demands that their leader is kept, because it waits

@@ -43,9 +43,8 @@ func (w *world) staysEven(core []int) {
 	n := &w.nodes[core[first]]
 	passedOn := w.check.PassedOn
 	n.drains(0)
-	limit := w.now + 2*int64(w.mayHold()+4*w.tick) + int64(drainedWithin*w.check.Detection())
-	for !w.check.Over && n.leadsAny() && w.now < limit {
-		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2)
+	if !w.handsAllOver(n) {
+		return
 	}
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // until the last are led
 	w.even(slices.Delete(slices.Clone(core), first, first+1), w.check.PassedOn-passedOn, "another node has drained")

@@ -33,14 +33,8 @@ func (w *world) drainEnds(core []int) {
 	before := w.reigns(core)
 	n.drains(0)
 	n.moves(n.Incarnation)
-	// What is tried in vain is tried again after twice as long.
-	limit := w.now + 2*int64(w.mayHold()+4*w.tick) + int64(drainedWithin*w.check.Detection())
-	for !w.check.Over && n.leadsAny() {
-		if w.now >= limit {
-			w.check.Violated(invariant.DrainEnds, n.led(), "its node drains, and it leads on: %s", w.describe(n.led().Place))
-			return
-		}
-		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2)
+	if !w.handsAllOver(n) {
+		return
 	}
 	w.run(time.Duration(w.now) + calmFor*w.check.Detection())
 	w.check.Counts[invariant.DrainEnds]++
@@ -59,19 +53,26 @@ func (w *world) drainEnds(core []int) {
 	}
 }
 
+// handsAllOver waits until a draining node leads nothing, and demands that this is soon. It says whether the run goes on. What a node tries
+// in vain it tries again after twice as long.
+func (w *world) handsAllOver(n *node) bool {
+	limit := w.now + 2*int64(w.mayHold()+4*w.tick) + int64(drainedWithin*w.check.Detection())
+	for !w.check.Over && n.leadsAny() {
+		if w.now >= limit {
+			w.check.Violated(invariant.DrainEnds, n.led(), "its node drains, and it leads on: %s", w.describe(n.led().Place))
+			return false
+		}
+		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2)
+	}
+	return !w.check.Over
+}
+
 // stillElects cuts a leader off while all nodes drain, and demands that the others have one all the same.
 func (w *world) stillElects(core []int) {
-	if w.check.Over || len(core) <= w.check.Majority() {
-		return
+	if leader, cut := w.cutsLeaderOff(core); cut {
+		w.sever(leader, -1)
+		w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	}
-	leader := int(w.reigns(core)[0].leader) - 1
-	if !slices.Contains(core, leader) {
-		return
-	}
-	w.sever(leader, 1)
-	w.electsSoon(slices.DeleteFunc(slices.Clone(core), func(i int) bool { return i == leader }), invariant.LeadsAllTheSame)
-	w.sever(leader, -1)
-	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 }
 
 // hasNoGap demands that the groups that a node led have been handed over without a gap that a handover does not have, and that nothing
