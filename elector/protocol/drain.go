@@ -13,77 +13,10 @@
 package protocol
 
 import (
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/hustings/hustings/rpc"
 )
-
-// Stuck is why a group cannot be handed over for now.
-type Stuck uint8
-
-const (
-	// StuckNoVoter: there is no other voter, or none that answers.
-	StuckNoVoter Stuck = iota
-	// StuckLeaving: the nodes of all that answer do not serve either.
-	StuckLeaving
-	// StuckNotAble: those that answer are not able to lead.
-	StuckNotAble
-	// StuckBehind: their ledgers do not reach as far as the leader's.
-	StuckBehind
-	// StuckRefused: they do not follow this leader, or their engines still serve a term that they led before.
-	StuckRefused
-	// StuckNotPaused: the leader's engine did not pause its writes.
-	StuckNotPaused
-	// StuckNotElected: the voter that was to take over was not elected.
-	StuckNotElected
-	// StuckBusy: another handover is under way.
-	StuckBusy
-
-	// Stucks is how many reasons there are.
-	Stucks = iota
-)
-
-var stuckNames = [Stucks]string{
-	StuckNoVoter: "no voter", StuckLeaving: "all leaving", StuckNotAble: "not able", StuckBehind: "behind", StuckRefused: "refused",
-	StuckNotPaused: "not paused", StuckNotElected: "not elected", StuckBusy: "busy",
-}
-
-// String names the reason.
-func (s Stuck) String() string { return named(stuckNames[:], s, "unknown reason") }
-
-// Progress is how far a node has come with handing over.
-type Progress struct {
-	Standing rpc.Standing
-	// Led is how many groups the node leads: those that wait for their turn, those that are being handed over, and
-	// those that cannot be, by the reason. A node that does not drain hands over none of them.
-	Led, Waiting, Moving int
-	Stuck                [Stucks]int
-	// Moved is how many groups it has given up since the drain began.
-	Moved int
-	// Protected says that the node hands over nothing of its own accord, see Node.Protect.
-	Protected bool
-	// Hopeless says that all groups that are left have been tried several times.
-	Hopeless bool
-	// Kept says that processes of the node that are started later begin drained. A Node does not know that: its driver does.
-	Kept bool
-}
-
-// AllStuck is how many groups cannot be handed over for now.
-func (p *Progress) AllStuck() (all int) {
-	for _, n := range p.Stuck {
-		all += n
-	}
-	return all
-}
-
-// Deserted says that nobody is there to take over any of the groups that are left: no other voter answers, or those that do
-// are not able to lead, or their nodes do not serve. To wait longer helps only if another node comes. (A node that exchanges no
-// beats says only that its members are not able to lead, even if the reason is that it drains.)
-func (p *Progress) Deserted() bool {
-	return p.Led > 0 && p.Led == p.Stuck[StuckNoVoter]+p.Stuck[StuckLeaving]+p.Stuck[StuckNotAble]
-}
 
 // drain is what a node remembers of a drain.
 type drain struct {
@@ -245,14 +178,6 @@ func (n *Node) moveWaiting() {
 	}
 }
 
-// showProgress shows how far the node has come, if that has changed.
-func (n *Node) showProgress() {
-	if p := n.progress(); p != n.draining.shown {
-		n.draining.shown = p
-		n.edge.Progress(p)
-	}
-}
-
 // retry has groups that are stuck tried again whose time has come.
 func (n *Node) retry() {
 	for i := range n.draining.later {
@@ -350,32 +275,6 @@ func (n *Node) sticks(g *Group, m move, why Stuck) {
 	}
 }
 
-// whyStuck is the reason in the error of a handover: of the voter that came nearest to taking over.
-func whyStuck(err error) Stuck {
-	failed, ok := errors.AsType[*TransferError](err)
-	if !ok {
-		return StuckBusy
-	}
-	nearest, why := -1, StuckNoVoter
-	for _, o := range failed.Obstacles {
-		if near := slices.Index(nearness[:], o.Hindrance); near > nearest {
-			nearest, why = near, stuckBy[near]
-		}
-	}
-	return why
-}
-
-// nearness orders what keeps voters from taking over, from the farthest to the nearest, and stuckBy is the reason that
-// follows from it.
-var (
-	nearness = [...]Hindrance{
-		HinderedSilent, HinderedUnanswered, HinderedNotAsked, HinderedNotAble, HinderedNotFollowing, HinderedBehind, HinderedNotPaused, HinderedNotElected,
-	}
-	stuckBy = [len(nearness)]Stuck{
-		StuckNoVoter, StuckNoVoter, StuckNoVoter, StuckNotAble, StuckRefused, StuckBehind, StuckNotPaused, StuckNotElected,
-	}
-)
-
 // refusedBy notes that a voter will not take over. When none is left that might, the handover need not wait for its
 // time to be over. One whose ledger is behind might, as long as that grows: while the leader writes, a ledger is mostly behind
 // when the first question arrives, and reaches the goal, which is fixed, soon after.
@@ -456,14 +355,4 @@ func (n *Node) nextMove() (at time.Duration, waits bool) {
 		}
 	}
 	return at, waits
-}
-
-func (n *Node) progress() Progress {
-	d := &n.draining
-	p := Progress{Standing: n.stands.own, Protected: n.stands.protected, Led: n.stands.led, Moving: d.moving, Stuck: d.stuck, Moved: d.moved}
-	if d.on {
-		p.Waiting = p.Led - p.Moving - p.AllStuck()
-		p.Hopeless = p.Led > 0 && p.Waiting == 0 && p.Moving == 0 && d.young == 0
-	}
-	return p
 }

@@ -1,7 +1,71 @@
-// Which groups cannot be handed over. Progress only counts them, because there may be very many; an operator asks for their
-// names when a drain comes to no end.
+// Why groups cannot be handed over, and which these are. Progress only counts them, because there may be very many; an operator asks for
+// their names when a drain comes to no end.
 
 package protocol
+
+import (
+	"errors"
+	"slices"
+)
+
+// Stuck is why a group cannot be handed over for now.
+type Stuck uint8
+
+const (
+	// StuckNoVoter: there is no other voter, or none that answers.
+	StuckNoVoter Stuck = iota
+	// StuckLeaving: the nodes of all that answer do not serve either.
+	StuckLeaving
+	// StuckNotAble: those that answer are not able to lead.
+	StuckNotAble
+	// StuckBehind: their ledgers do not reach as far as the leader's.
+	StuckBehind
+	// StuckRefused: they do not follow this leader, or their engines still serve a term that they led before.
+	StuckRefused
+	// StuckNotPaused: the leader's engine did not pause its writes.
+	StuckNotPaused
+	// StuckNotElected: the voter that was to take over was not elected.
+	StuckNotElected
+	// StuckBusy: another handover is under way.
+	StuckBusy
+
+	// Stucks is how many reasons there are.
+	Stucks = iota
+)
+
+var stuckNames = [Stucks]string{
+	StuckNoVoter: "no voter", StuckLeaving: "all leaving", StuckNotAble: "not able", StuckBehind: "behind", StuckRefused: "refused",
+	StuckNotPaused: "not paused", StuckNotElected: "not elected", StuckBusy: "busy",
+}
+
+// String names the reason.
+func (s Stuck) String() string { return named(stuckNames[:], s, "unknown reason") }
+
+// whyStuck is the reason in the error of a handover: of the voter that came nearest to taking over.
+func whyStuck(err error) Stuck {
+	failed, ok := errors.AsType[*TransferError](err)
+	if !ok {
+		return StuckBusy
+	}
+	nearest, why := -1, StuckNoVoter
+	for _, o := range failed.Obstacles {
+		if near := slices.Index(nearness[:], o.Hindrance); near > nearest {
+			nearest, why = near, stuckBy[near]
+		}
+	}
+	return why
+}
+
+// nearness orders what keeps voters from taking over, from the farthest to the nearest, and stuckBy is the reason that
+// follows from it.
+var (
+	nearness = [...]Hindrance{
+		HinderedSilent, HinderedUnanswered, HinderedNotAsked, HinderedNotAble, HinderedNotFollowing, HinderedBehind, HinderedNotPaused, HinderedNotElected,
+	}
+	stuckBy = [len(nearness)]Stuck{
+		StuckNoVoter, StuckNoVoter, StuckNoVoter, StuckNotAble, StuckRefused, StuckBehind, StuckNotPaused, StuckNotElected,
+	}
+)
 
 // StuckGroup is a group that a node which drains cannot hand over for now.
 type StuckGroup struct {
