@@ -326,35 +326,42 @@ func TestAHostWithoutGroupsIsNotDrained(t *testing.T) {
 	require.ErrorIs(t, h.Serve(), elector.ErrStopped)
 }
 
-// A host that is closed hands over as many groups at a time as a drain does, also if it has been protected.
+// A host that is closed hands over as many groups at a time as a drain does, also if it has been protected, or is meanwhile.
 func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
-	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
-		before := f.ledBy()
-		require.Greater(t, before[0], 200)
-		_, terms := f.leaders()
-		require.NoError(t, f.hosts[0].Protect(true))
-		closed := make(chan error)
-		go func() { closed <- f.hosts[0].Close(context.Background()) }()
-		atATime, led := 0, 900
-		for more := true; more; {
-			select {
-			case err := <-closed:
-				require.NoError(t, err)
-				more = false
-			case <-time.After(100 * time.Microsecond):
-				atATime = max(atATime, f.hosts[0].Progress().Moving)
-				led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
+	for _, meanwhile := range []bool{false, true} {
+		withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
+			before := f.ledBy()
+			require.Greater(t, before[0], 200)
+			_, terms := f.leaders()
+			if !meanwhile {
+				require.NoError(t, f.hosts[0].Protect(true))
 			}
-		}
-		synctest.Wait() // the others have seen the last ones, too
-		assert.Equal(t, protocol.UsualMoves, atATime)
-		assert.GreaterOrEqual(t, led, 900-protocol.UsualMoves, "no more are without a leader at a time")
-		assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once")
-		f.start(0)
-		<-time.After(f.timing.Detection())
-		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
-		assert.False(t, f.hosts[0].Progress().Protected)
-	})
+			closed := make(chan error)
+			go func() { closed <- f.hosts[0].Close(context.Background()) }()
+			if synctest.Wait(); meanwhile { // it has begun to hand over
+				require.NoError(t, f.hosts[0].Protect(true))
+			}
+			atATime, led := 0, 900
+			for more := true; more; {
+				select {
+				case err := <-closed:
+					require.NoError(t, err)
+					more = false
+				case <-time.After(100 * time.Microsecond):
+					atATime = max(atATime, f.hosts[0].Progress().Moving)
+					led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
+				}
+			}
+			synctest.Wait() // the others have seen the last ones, too
+			assert.Equal(t, protocol.UsualMoves, atATime)
+			assert.GreaterOrEqual(t, led, 900-protocol.UsualMoves, "no more are without a leader at a time")
+			assert.Equal(t, before[0], f.elections(terms), "each of its groups is elected once")
+			assert.False(t, f.hosts[0].Progress().Protected, "or the rest had resigned all at once")
+			f.start(0)
+			<-time.After(f.timing.Detection())
+			assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State)
+		})
+	}
 }
 
 // A host that is closed drains, but only for that: groups that join later are led as before.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 func TestAProtectedNodeDoesNotDrain(t *testing.T) {
@@ -42,6 +43,20 @@ func TestAProtectedNodeThatLeadsNothingIsDrained(t *testing.T) {
 		require.NoError(t, f.hosts[0].Serve())
 		require.NoError(t, f.hosts[0].Protect(true))
 		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
+// It has only to lead nothing for a heartbeat.
+func TestANodeThatHasHandedAllOverIsDrainedAlsoIfItIsProtectedThen(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		ended := make(chan error)
+		go func() { ended <- drain(f.hosts[0]) }()
+		for synctest.Wait(); f.hosts[0].Progress().Led > 0; {
+			<-time.After(time.Millisecond)
+		}
+		require.Equal(t, rpc.Draining, f.hosts[0].Progress().Standing.State)
+		require.NoError(t, f.hosts[0].Protect(true))
+		require.NoError(t, <-ended)
 	})
 }
 
@@ -116,21 +131,5 @@ func TestAGroupThatJoinsLaterIsProtected(t *testing.T) {
 		assert.NotEqual(t, f.hosts[0].Self(), leader)
 		assert.NotEmpty(t, leader)
 		assert.Equal(t, leader, others[0].Status().Leader)
-	})
-}
-
-func TestProtectionDoesNotKeepAHostFromClosing(t *testing.T) {
-	withFleetOf(t, &fleet{groups: 1000, timing: elector.DefaultTiming()}, func(f *fleet) {
-		_, terms := f.leaders()
-		led := f.ledBy()[0]
-		closed := make(chan error)
-		go func() { closed <- f.hosts[0].Close(context.Background()) }()
-		synctest.Wait() // it has begun to hand over
-		require.NoError(t, f.hosts[0].Protect(true))
-		require.NoError(t, <-closed)
-		synctest.Wait() // the others have seen it, too
-		assert.Zero(t, f.ledBy()[0])
-		assert.Equal(t, led, f.elections(terms), "all are handed over")
-		f.revive(0)
 	})
 }
