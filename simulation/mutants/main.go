@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	kept := flags.String("results", "", "a `file` that keeps the results, so that an interrupted hunt can go on")
 	by := flags.String("by", "", "the `means`: simulator or explorer; empty: both in turn")
 	within := flags.Duration("within", 0, "begin with no other mutant after this `time`; 0: look at all of them")
-	limit := flags.Duration("for", 2*time.Minute, "the longest time that the simulator looks at each, on all cores")
+	limit := flags.Duration("for", 10*time.Minute, "the longest time that the simulator looks at each, on all cores")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

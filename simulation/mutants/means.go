@@ -77,9 +77,9 @@ func forGenerated(limit time.Duration) []means {
 	}
 }
 
-// mostSeeds takes about a minute of CPU time. It is a number of seeds, so that the result does not depend on how
+// mostSeeds takes about four minutes of CPU time. It is a number of seeds, so that the result does not depend on how
 // busy the machine is.
-const mostSeeds = "60000"
+const mostSeeds = "16000"
 
 // simulator looks at seeds from the first on.
 func simulator(first uint64, limit time.Duration) means {
