@@ -1,4 +1,4 @@
-// Even numbers of groups: a node that leads many more than another one hands some over to it.
+// Even loads: a node that leads much more than another one hands some groups over to it.
 
 package elector
 
@@ -10,12 +10,13 @@ import (
 )
 
 // Balance has this node compare so often how many groups it leads with the other nodes; 0: never, which is usual. 10 s suit
-// most clusters. Each time it hands over at most one group in a hundred to nodes that lead many fewer, and no group that it
+// most clusters. If groups have a Weight or nodes a Capacity, it compares the weight of what they lead for their capacity. Each
+// time it hands over at most one group in a hundred to nodes that lead much less, and no group that it
 // has begun to lead in the last thirty intervals. Groups go from preferred members to preferred members only. While the node
 // drains or is protected, or while more than a third of the other nodes are silent, nothing is handed over in this way.
 //
 // Nodes learn each other's numbers from their beats, so nodes without beats do not balance, nor do those whose groups all have a
-// Vouch. To have all nodes lead about as many groups, all of them must balance.
+// Vouch. To have all nodes lead about as much, all of them must balance.
 func (h *Host) Balance(every time.Duration) error {
 	if every < 0 {
 		return &ConfigError{Field: "Balance", Problem: "is negative: " + every.String()}

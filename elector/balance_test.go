@@ -67,7 +67,7 @@ func TestNodesThatBalanceLeadAboutAsManyGroupsEach(t *testing.T) {
 		_, terms = f.leaders()
 		<-time.After(time.Hour)
 		assert.Zero(t, f.elections(terms), "nothing moves any more")
-		assert.Equal(t, "no other node that serves leads many fewer groups", f.plan(0).Why)
+		assert.Equal(t, "no other node that serves leads much less for its capacity", f.plan(0).Why)
 	})
 }
 
@@ -149,7 +149,7 @@ func TestAGroupStaysAWhileWhereItHasCome(t *testing.T) {
 		led := f.ledBy()[2]
 		assert.Zero(t, f.ledBy()[0])
 		<-time.After(29 * often)
-		assert.Equal(t, "no group may go to the nodes that lead fewer, or others give them some", f.plan(2).Why)
+		assert.Equal(t, "no group may go to the nodes that lead less, each is too heavy for the difference, or others give them some", f.plan(2).Why)
 		assert.Equal(t, led, f.ledBy()[2])
 		<-time.After(2 * often)
 		assert.Less(t, f.ledBy()[2], led)

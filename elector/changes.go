@@ -3,7 +3,11 @@
 
 package elector
 
-import "github.com/hustings/hustings/elector/protocol"
+import (
+	"errors"
+
+	"github.com/hustings/hustings/elector/protocol"
+)
 
 // Electable says whether this member is to lead whenever it is elected, which is so from the start. With
 // false it hands over if it leads, does not stand, and takes nothing over, but votes and follows as
@@ -41,6 +45,18 @@ func (e *Elector) SetTiming(t Timing) error {
 func (e *Elector) SetPreferred(ids ...string) error {
 	r := e.newRequest(protocol.AskPreferred)
 	r.Preferred = ids
+	return e.settle(r)
+}
+
+// SetWeight changes how much work it is to lead the group, see GroupConfig.Weight. It counts where the leader is, now or later, so change
+// it at every member. Nothing moves at once. It returns ErrStopped if the member does not run.
+func (e *Elector) SetWeight(weight int) error {
+	var bad protocol.Complaints
+	if protocol.CheckWeight(&bad, weight); len(bad) > 0 {
+		return errors.Join(bad...)
+	}
+	r := e.newRequest(protocol.AskWeight)
+	r.Number = uint32(weight)
 	return e.settle(r)
 }
 

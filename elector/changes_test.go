@@ -53,9 +53,12 @@ func TestARunningGroupRefusesSettings(t *testing.T) {
 		require.ErrorAs(t, el.SetPreferred("nobody"), &field)
 		assert.Equal(t, "Preferred", field.Field)
 		assert.Empty(t, el.Preferred())
+		require.ErrorAs(t, el.SetWeight(256), &field)
+		assert.Equal(t, "Weight", field.Field)
 	})
 	el := elector.MustJoin(t, elector.IsolatedHost(t, new(memberstate.MemStore)), elector.GroupOf("g", "n0"))
 	assert.ErrorIs(t, el.SetTiming(slow()), elector.ErrStopped)
 	assert.ErrorIs(t, el.SetPreferred(), elector.ErrStopped)
+	assert.ErrorIs(t, el.SetWeight(2), elector.ErrStopped)
 	assert.ErrorIs(t, el.Electable(false), elector.ErrStopped)
 }

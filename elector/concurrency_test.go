@@ -72,6 +72,7 @@ func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
 			_ = stays.Heard(memberstate.Term(i+1), "n1") // it may be stale by now
 			_ = stays.Resign(done)
 			_ = stays.TransferLeadership(done, "n1")
+			_ = stays.SetWeight(1 + i%9)
 		},
 		"watching": func(int) {
 			for range stays.Watch(context.Background()) {

@@ -40,8 +40,11 @@ type HostConfig struct {
 	// keep the node drained, see Host.KeepDrained.
 	Hold bool
 	// Balance is how often this node compares how many groups it leads with other nodes, and hands some over to one that
-	// leads many fewer; see Host.Balance. 0: never.
+	// leads much less; see Host.Balance. 0: never.
 	Balance time.Duration
+	// Capacity is how much this node should lead compared with a usual one, in hundredths: 200 is twice as much. Balance and drains
+	// go by it; elections do not. Zero means 100.
+	Capacity int
 	// Metrics holds functions that are called when something happens. Nil: none.
 	Metrics *Metrics
 }
@@ -115,6 +118,9 @@ type GroupConfig struct {
 
 	// Preferred are the ids of voters that should lead whenever they can.
 	Preferred []string
+	// Weight is how much work it is to lead this group compared with a usual one, from 1 to 255: 3 is as much as leading three. All members
+	// should have the same. Balance and drains go by it, see HostConfig.Capacity; elections do not. Zero means 1. Elector.SetWeight changes it.
+	Weight int
 	// Leases gives this member a lease when it leads: until it runs out, or the
 	// term ends, no other member can lead. See Elector.Lease. Voters promise the
 	// lease whether they have Leases set or not, so members may differ for a while.
@@ -152,6 +158,7 @@ func (c *HostConfig) validate() error {
 	if c.Balance < 0 {
 		bad.Add("Balance", "is negative: %v", c.Balance)
 	}
+	protocol.CheckCapacity(&bad, c.Capacity)
 	return errors.Join(bad...)
 }
 
@@ -163,6 +170,7 @@ func (c *GroupConfig) electorate(self string) (protocol.Electorate, error) {
 		Leases: c.Leases, NoPreVote: c.NoPreVote, NoRanks: c.NoRanks, Vouch: c.Vouch,
 	}
 	e := setup.Electorate(self, &bad)
+	protocol.CheckWeight(&bad, c.Weight)
 	if c.LedgerEnd == nil {
 		bad.Add("LedgerEnd", "is nil")
 	}

@@ -28,6 +28,8 @@ func TestGoodConfigurationsAreAccepted(t *testing.T) {
 		"ids with dashes":  func(c *config) { c.Self, c.Members[0].ID = "rack-1", "rack-1" },
 		"64 members":       func(c *config) { c.Members = crowd(64) },
 		"preferred":        func(c *config) { c.Preferred = []string{"n1"} },
+		"heavy":            func(c *config) { c.Weight = 255 },
+		"large":            func(c *config) { c.Capacity = 10_000 },
 	}
 	for name, change := range good {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +53,10 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 		{"Store", "nil", func(c *config) { c.Store = nil }},
 		{"Transport", "nil", func(c *config) { c.Transport = nil }},
 		{"Balance", "negative: -1ns", func(c *config) { c.Balance = -1 }},
+		{"Capacity", "is -1, want 1 to 10000, or 0 for the usual 100", func(c *config) { c.Capacity = -1 }},
+		{"Capacity", "is 10001, want", func(c *config) { c.Capacity = 10_001 }},
+		{"Weight", "is -1, want 1 to 255, or 0 for the usual 1", func(c *config) { c.Weight = -1 }},
+		{"Weight", "is 256, want", func(c *config) { c.Weight = 256 }},
 		{"LedgerEnd", "nil", func(c *config) { c.LedgerEnd = nil }},
 		{"Handlers", "nil at 0", func(c *config) { c.Handlers = []elector.RoleHandler{nil} }},
 		{"Members", "no voters", func(c *config) { c.Members = nil }},

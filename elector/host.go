@@ -69,8 +69,9 @@ func NewHost(config HostConfig) (*Host, error) {
 	if h.held = config.Hold; h.held {
 		h.node.Hold()
 	}
+	h.node.SetCapacity(config.Capacity)
 	h.node.Balance(config.Balance)
-	h.progress.Set(Progress{Standing: h.node.Standing()})
+	h.progress.Set(h.node.Progress())
 	return h, nil
 }
 
@@ -85,6 +86,7 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 	shared := h.share(own)
 	e := &Elector{ledgerEnd: config.LedgerEnd}
 	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
+	e.group.Weigh(config.Weight)
 	if err := h.intake.Join(&e.group); err != nil {
 		h.unshare(shared)
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
-// BalancePlan is what a node would hand over now to nodes that lead many fewer groups, whether it balances or not.
+// BalancePlan is what a node would hand over now to nodes that lead much less, whether it balances or not.
 type BalancePlan struct {
 	// Node is its id.
 	Node string

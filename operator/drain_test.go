@@ -405,13 +405,14 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
-	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Protected: true, Kept: true}
+	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Protected: true, Kept: true, Weight: 40, Capacity: 50}
 	for i := range p.Stuck {
 		p.Stuck[i] = i + 1
 	}
 	n := Nodes{Self: "n0", Incarnation: 7, Groups: 8, Progress: p, Peers: []Peer{{
 		protocol.Peer{
 			ID: "n1", Groups: 9, Standing: rpc.Standing{State: rpc.Starting}, Known: true, Incarnation: 10, Heard: true, Silence: 11, Lost: true, Follow: 12, Lead: 13,
+			Led: 14, Weight: 15, Capacity: 16,
 		}, "n1:7000",
 	}, {Peer: protocol.Peer{ID: "n2"}}, {Peer: protocol.Peer{ID: "n3", Known: true, Heard: true}}}}
 	assert.Equal(t, n, decodeNodes(encodeNodes(&n)))

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -59,6 +60,7 @@ func encodeNodes(n *Nodes) *electorpb.NodesResponse {
 		p := &n.Peers[i]
 		w := &electorpb.Peer{
 			Id: p.ID, Address: p.Address, Groups: uint64(p.Groups), Incarnation: p.Incarnation, Lost: p.Lost, Follow: uint64(p.Follow), Lead: uint64(p.Lead),
+			Led: uint64(p.Led), Weight: uint64(p.Weight), Capacity: uint32(p.Capacity),
 		}
 		if p.Known {
 			w.State = states[p.Standing.State].Enum()
@@ -80,6 +82,7 @@ func decodeNodes(answer *electorpb.NodesResponse) Nodes {
 		p := protocol.Peer{
 			ID: w.GetId(), Groups: int(w.GetGroups()), Known: w.State != nil, Incarnation: w.GetIncarnation(), Heard: w.SilenceNanos != nil,
 			Silence: time.Duration(w.GetSilenceNanos()), Lost: w.GetLost(), Follow: int(w.GetFollow()), Lead: int(w.GetLead()),
+			Led: int(w.GetLed()), Weight: int(w.GetWeight()), Capacity: int(w.GetCapacity()),
 		}
 		if p.Known {
 			p.Standing.State = decodeState(w.GetState())
@@ -120,6 +123,7 @@ func decodeStuck(w electorpb.Stuck) protocol.Stuck {
 func encodeProgress(p elector.Progress) *electorpb.Progress {
 	w := &electorpb.Progress{
 		State: states[p.Standing.State], Led: uint64(p.Led), Waiting: uint64(p.Waiting), Moving: uint64(p.Moving), Moved: uint64(p.Moved), Hopeless: p.Hopeless, Protected: p.Protected, Kept: p.Kept,
+		Weight: uint64(p.Weight), Capacity: uint32(p.Capacity),
 	}
 	for why, groups := range p.Stuck {
 		if groups > 0 {
@@ -133,6 +137,7 @@ func decodeProgress(w *electorpb.Progress) elector.Progress {
 	p := elector.Progress{
 		Standing: rpc.Standing{State: decodeState(w.GetState())}, Led: int(w.GetLed()), Waiting: int(w.GetWaiting()), Moving: int(w.GetMoving()),
 		Moved: int(w.GetMoved()), Hopeless: w.GetHopeless(), Protected: w.GetProtected(), Kept: w.GetKept(),
+		Weight: int(cmp.Or(w.GetWeight(), w.GetLed())), Capacity: int(cmp.Or(w.GetCapacity(), protocol.UsualCapacity)),
 	}
 	for _, count := range w.GetStuck() {
 		p.Stuck[decodeStuck(count.GetWhy())] += int(count.GetGroups())

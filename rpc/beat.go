@@ -64,6 +64,10 @@ type Beat struct {
 	Standing Standing
 	// Leads is one more than how many groups the sender leads; 0: it does not say, as older versions.
 	Leads uint32
+	// Extra is by how much the weight of these groups is more than their number, because some weigh more than the usual 1.
+	Extra uint32
+	// Capacity is how much the sender should lead, in hundredths of a usual node; 0: as much as one.
+	Capacity uint16
 	// Leavings are the oldest ends of bonds that the addressee does not know of, as far as the sender
 	// knows: releases, then departures, each in the order of their numbers.
 	Leavings []Leaving

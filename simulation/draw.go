@@ -49,6 +49,7 @@ const (
 	ofJudge
 	ofBeats
 	ofCampaigns
+	ofUneven
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -106,6 +107,9 @@ func Draw(seed uint64, f Fixed) Options {
 	o.Beats = random(ofBeats).IntN(2) == 0
 	if r := random(ofCampaigns); r.IntN(2) == 0 {
 		o.Campaigns = 1 + r.IntN(4)
+	}
+	if r := random(ofUneven); r.IntN(2) == 0 {
+		o.Uneven = 1 + r.IntN(255)
 	}
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)

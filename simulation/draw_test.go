@@ -64,7 +64,10 @@ func TestFixedOptionsAreNotDrawn(t *testing.T) {
 		}
 		timing := elector.DefaultTiming()
 		timing.Leak = 7
-		drawn = simulation.Options{Seed: seed, Term: drawn.Term, Counters: drawn.Counters, Observers: drawn.Observers, Preferred: drawn.Preferred, Judged: drawn.Judged, Beats: drawn.Beats, Campaigns: drawn.Campaigns}
+		drawn = simulation.Options{
+			Seed: seed, Term: drawn.Term, Counters: drawn.Counters, Observers: drawn.Observers, Preferred: drawn.Preferred, Judged: drawn.Judged,
+			Beats: drawn.Beats, Campaigns: drawn.Campaigns, Uneven: drawn.Uneven,
+		}
 		some = simulation.Draw(seed, all)
 		drawn.Vouch, drawn.Asked = some.Vouch, some.Asked // it is drawn in heartbeats
 		drawn.Groups = 2

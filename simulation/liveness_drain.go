@@ -84,12 +84,15 @@ func (w *world) hasNoGap(core []int, n *node, before []reign) {
 	if int64(w.longestWrite) > askedAgain*2*int64(w.network.delay) {
 		longest += 2 * int64(w.options.Timing.Heartbeat)
 	}
-	if w.check.Over || w.mayHold() > 0 || w.someDoNotAskFirst(core) || int64(w.options.Timing.MinVoteWait) < longest {
+	if w.check.Over || w.mayHold() > 0 || int64(w.options.Timing.MinVoteWait) < longest {
 		return
 	}
 	stays := !w.anyPreferred(core)
 	for place, now := range w.reigns(core) {
 		was, m := before[place], &n.members[place].Member
+		if w.someDoNotAskFirst(core, place) {
+			continue
+		}
 		next := was.term + 1
 		w.check.Counts[invariant.ServiceGap]++
 		switch {
@@ -104,9 +107,9 @@ func (w *world) hasNoGap(core []int, n *node, before []reign) {
 	}
 }
 
-// someDoNotAskFirst says whether some members stand without a pre-vote.
-func (w *world) someDoNotAskFirst(core []int) bool {
-	return slices.ContainsFunc(core, func(i int) bool { return !w.nodes[i].members[0].rules().PreVote })
+// someDoNotAskFirst says whether some members of a group stand without a pre-vote.
+func (w *world) someDoNotAskFirst(core []int, place int) bool {
+	return slices.ContainsFunc(core, func(i int) bool { return !w.nodes[i].members[place].rules().PreVote })
 }
 
 // handsOverSoon says whether ledgers catch up soon, and questions are answered soon, so that handovers succeed.

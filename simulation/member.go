@@ -89,6 +89,7 @@ func (m *member) join() {
 	shared := m.share(&m.electorate)
 	m.Rules = &shared.Rules
 	m.group = protocol.NewGroup(shared, w.groups[m.Place], m)
+	m.group.Weigh(w.weight(m.Place))
 	m.Shown = protocol.View{}
 	m.dropLease()
 	m.order, m.hearing = nil, m.hearing[:0]

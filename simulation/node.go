@@ -84,6 +84,7 @@ func (n *node) start() {
 	n.clock.Start(w.now)
 	n.host, n.intake, n.shared, n.leases = protocol.NewNode(n.name(), n), protocol.Intake{}, nil, nil
 	n.host.Inspect(n)
+	n.host.SetCapacity(w.capacity(n.Index))
 	n.exchange()
 	if w.options.Open {
 		n.host.KeepOpen()

@@ -51,6 +51,7 @@ func (s *Scenario) String() string {
 		{s.Judged, "judged on"},
 		{s.Beats, "beats on"},
 		{s.Campaigns > 0, fmt.Sprintf("campaigns %d", s.Campaigns)},
+		{s.Uneven > 0, fmt.Sprintf("uneven %d", s.Uneven)},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -282,6 +283,8 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Beats = w.On()
 	case "campaigns":
 		s.Campaigns = int(w.Number())
+	case "uneven":
+		s.Uneven = int(w.Number())
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

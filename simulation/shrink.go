@@ -240,6 +240,7 @@ func (x *shrinker) plainer() {
 		func(o *Options) { o.Judged = false },
 		func(o *Options) { o.Beats = false },
 		func(o *Options) { o.Campaigns = 0 },
+		func(o *Options) { o.Uneven = 0 },
 		func(o *Options) { o.Leases = false },
 		func(o *Options) { o.NoPreVote = false },
 		func(o *Options) { o.NoRanks = false },

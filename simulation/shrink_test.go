@@ -73,7 +73,10 @@ func TestShrinkingRemovesGroups(t *testing.T) {
 func TestARecordIsTheRun(t *testing.T) {
 	effort.Alone(t)
 	for seed := range effort.Of[uint64](40, 10) {
-		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second}
+		o := simulation.Options{
+			Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second,
+			Beats: seed%2 == 1, Uneven: int(seed % 11),
+		}
 		if seed%4 == 0 {
 			o.Branches = []simulation.Branch{{At: 3 * time.Second, Seed: 99}}
 		}

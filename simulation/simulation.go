@@ -54,6 +54,8 @@ type Options struct {
 	// Campaigns is how many campaigns a node has under way at a time, how many requests it handles in a turn, and of how
 	// many leavings a beat tells, if that is no less than a quarter of the groups; 0: as many as suit real nodes.
 	Campaigns int
+	// Uneven draws the weights of groups and the capacities of nodes; 0: all are usual.
+	Uneven int
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
 	Term     memberstate.Term
@@ -139,6 +141,9 @@ func (o *Options) fill() error {
 	}
 	if o.Campaigns < 0 {
 		problems = append(problems, fmt.Errorf("simulation: Campaigns is %d, want 0 or more", o.Campaigns))
+	}
+	if o.Uneven < 0 {
+		problems = append(problems, fmt.Errorf("simulation: Uneven is %d, want 0 or more", o.Uneven))
 	}
 	if o.Term > lastTerm {
 		problems = append(problems, fmt.Errorf("simulation: Term is %d, %d is the most", o.Term, lastTerm))

@@ -28,6 +28,7 @@ const (
 	WithJudging
 	WithBeats
 	WithMuster
+	WithWeights
 
 	traits
 )
@@ -38,7 +39,7 @@ var traitNames = [traits]string{
 	"counters that begin again", "large terms",
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
 	"engines that vouch", "engines that are asked", "engines that their node judges", "beats between nodes",
-	"few campaigns at a time",
+	"few campaigns at a time", "groups or nodes that count more than others",
 }
 
 // String names the trait.
@@ -62,7 +63,7 @@ func (o *Options) Traits() (all []Trait) {
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
 		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0, WithVouching: o.Vouch > 0, WithAsking: o.Asked,
-		WithJudging: o.Judged, WithBeats: o.Beats, WithMuster: o.Campaigns > 0,
+		WithJudging: o.Judged, WithBeats: o.Beats, WithMuster: o.Campaigns > 0, WithWeights: o.Uneven > 0,
 	} {
 		if has {
 			all = append(all, Trait(t))

@@ -44,7 +44,8 @@ type world struct {
 	account        account  // of the messages that its expectations are about
 	following      []Strike // later parts of strikes
 
-	groups []string // names
+	groups  []string // names
+	weighed int      // how often they have been given other weights
 
 	steps    uint64 // of machines
 	digest   uint64

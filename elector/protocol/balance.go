@@ -1,12 +1,17 @@
-// Balance: a node that leads many more groups than another one hands some of them over to it (D29).
+// Balance: a node that has much more to do than another one hands some of the groups that it leads over to it (D29).
 //
 // Turns by group (D18) share groups evenly when a node dies or drains. But a node that serves again leads nothing until
-// that happens to another one. If its operator wants it, a node compares now and then how many groups it leads with what
-// others say in their beats. No node decides for another: each only gives, and by these rules:
+// that happens to another one. If its operator wants it, a node compares now and then what it leads with what
+// others say in their beats: the weight of all these groups, for the node's capacity. That is the number of groups unless the engine says
+// otherwise, see weight.go. No node decides for another: each only gives, and by these rules:
 //
-//   - A group goes to that of its voters whose node leads the fewest groups, if that is less than its own number by more than a
-//     tenth of the mean. One group in a hundred goes each time, and to one node at most the difference divided by the number of
-//     nodes. So all of them may give to the same one, although none knows of the others, and it does not get too much.
+//   - A group goes to that of its voters whose node has the smallest load, if that is smaller than its own by more than two usual
+//     groups, and by more than a tenth of the mean. One group in a hundred goes each time, and to one node at most its part of the difference: if all nodes
+//     are equal, the difference divided by the number of nodes. So all of them may give to the same one, although none
+//     knows of the others, and it does not get too much.
+//   - A group that weighs more than that part goes only if none goes that weighs less, and as much more seldom as it weighs
+//     more. Otherwise it would stay for ever where each of many nodes may give little.
+//   - No group goes that would leave the other node with the larger load of the two, because it might come back.
 //   - A group stays for thirty intervals at a node that has begun to lead it. So none comes and goes.
 //   - A group with preferred members goes from one of them to another one, or stays.
 //   - A node that drains, or is protected, gives nothing in this way. Nor does one while more than a third of the others are
@@ -18,6 +23,7 @@
 package protocol
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -74,9 +80,12 @@ func (b *balancing) forget(now time.Duration) {
 	}
 }
 
-// turn is a number below n, another one for each node and each time.
-func (b *balancing) turn(self string, n int) int {
-	return int((uint32(lotOf(self)) + b.round*40503) >> 3 % uint32(n))
+// turn is a number below n, another one for each node and each time. The steps of the golden ratio have small and large ones
+// follow each other, so that whatever is done at some numbers only is done now and then.
+func (b *balancing) turn(self string, n int64) int64 {
+	fraction := uint32(lotOf(self))<<16 + b.round*0x9e3779b9
+	high, _ := bits.Mul64(uint64(fraction)<<32, uint64(n))
+	return int64(high)
 }
 
 // lately are the groups that the node has begun to lead lately.
@@ -157,10 +166,10 @@ func (n *Node) toGive() (gifts []gift, why string) {
 	}
 	room := n.takers()
 	if len(room) == 0 {
-		return nil, "no other node that serves leads many fewer groups"
+		return nil, "no other node that serves leads much less for its capacity"
 	}
 	if gifts = n.chooseGifts(room); len(gifts) == 0 {
-		return nil, "no group may go to the nodes that lead fewer, or others give them some"
+		return nil, "no group may go to the nodes that lead less, each is too heavy for the difference, or others give them some"
 	}
 	return gifts, ""
 }
@@ -180,34 +189,52 @@ func (n *Node) tooManySilent() bool {
 	return 3*silent > known
 }
 
-// takers are the nodes that lead many fewer groups than this one, and how many each may be given. What is left of a division
-// is given by some of the nodes, another time by others.
-func (n *Node) takers() (room map[*peer]int) {
-	own, sum := n.stands.led, n.stands.led
+// taker is a node that leads much less than this one.
+type taker struct {
+	load load  // with what it is given
+	part int64 // its part of the difference, a weight, times the capacity of all nodes
+	room int64 // the weight that it may be given now
+	all  int64 // the capacity of all nodes
+}
+
+// takers are the nodes that lead much less than this one for their capacity. What is left of a division is given by some of
+// the nodes, another time by others.
+func (n *Node) takers() map[*peer]*taker {
+	own := n.load()
+	sum := own
 	var all []*peer
 	for _, p := range n.beats.peers {
 		if p.told && !p.leaves() && !n.silent(p) && p.leads > 0 {
 			all = append(all, p)
-			sum += p.led()
+			sum = load{sum.weight + p.load().weight, sum.capacity + p.load().capacity}
 		}
 	}
-	nodes := len(all) + 1
-	slack := max(2, sum/nodes/10)
-	room = make(map[*peer]int)
+	slack := max(2, sum.weight*UsualCapacity/sum.capacity/10)
+	takers := make(map[*peer]*taker)
 	for _, p := range all {
-		if fewer := own - p.led(); fewer > slack {
-			room[p] = (fewer + n.balancing.turn(n.self, nodes)) / nodes
+		if l := p.load(); own.above(l) > slack {
+			part := own.excess(l)
+			takers[p] = &taker{load: l, part: part, room: (part + n.balancing.turn(n.self, sum.capacity)) / sum.capacity, all: sum.capacity}
 		}
 	}
-	return room
+	return takers
 }
 
-// led is how many groups a peer has said that it leads.
-func (p *peer) led() int { return int(p.leads) - 1 }
+// chooseGifts chooses groups for nodes that lead much less.
+func (n *Node) chooseGifts(takers map[*peer]*taker) []gift {
+	most := max(1, n.stands.led/100)
+	gifts := n.chooseSome(takers, most, func(t *taker, weight int64) bool { return weight <= t.room })
+	if len(gifts) > 0 {
+		return gifts
+	}
+	return n.chooseSome(takers, 1, func(t *taker, weight int64) bool {
+		return t.part+n.balancing.turn(n.self, weight*t.all) >= weight*t.all
+	})
+}
 
-// chooseGifts chooses groups for nodes that have room for so many each.
-func (n *Node) chooseGifts(room map[*peer]int) (gifts []gift) {
-	b, all, most := &n.balancing, n.edge.Groups(), max(1, n.stands.led/100)
+// chooseSome chooses groups that fit.
+func (n *Node) chooseSome(takers map[*peer]*taker, most int, fits func(t *taker, weight int64) bool) (gifts []gift) {
+	b, all, own := &n.balancing, n.edge.Groups(), n.load()
 	stay := b.lately(n.now)
 	for i := range all {
 		at := (b.first + i) % len(all)
@@ -215,11 +242,13 @@ func (n *Node) chooseGifts(room map[*peer]int) (gifts []gift) {
 		if !g.notes.has(isLed) || stay[g] {
 			continue
 		}
-		to := n.taker(g, room)
+		weight := g.weight()
+		to := n.takerOf(g, takers, func(t *taker) bool { return own.mayGive(weight, t.load) && fits(t, weight) })
 		if to == nil {
 			continue
 		}
-		room[to]--
+		t := takers[to]
+		own, t.load, t.room = own.with(-weight), t.load.with(weight), t.room-weight
 		if gifts = append(gifts, gift{g, to}); len(gifts) == most {
 			b.first = at + 1
 			break
@@ -228,18 +257,22 @@ func (n *Node) chooseGifts(room map[*peer]int) (gifts []gift) {
 	return gifts
 }
 
-// taker is the node with room for a group that leads the fewest; nil if none may lead it.
-func (n *Node) taker(g *Group, room map[*peer]int) (least *peer) {
+// takerOf is, of the nodes that may take a group, the one that then has the smallest load; nil if none may.
+func (n *Node) takerOf(g *Group, takers map[*peer]*taker, fits func(*taker) bool) (to *peer) {
 	may := g.answering()
 	if preferred := g.Rules.Preferred; preferred != 0 {
 		if may &= preferred; !preferred.Has(g.Rules.Self) {
 			return nil // it is offered to a preferred member anyway
 		}
 	}
+	var lightest load
 	for seat := range may.Seats() {
-		if p := n.peerOf(g, seat); room[p] > 0 && (least == nil || p.led() < least.led()) {
-			least = p
+		p := n.peerOf(g, seat)
+		if t := takers[p]; t != nil && fits(t) {
+			if then := t.load.with(g.weight()); to == nil || then.excess(lightest) < 0 {
+				to, lightest = p, then
+			}
 		}
 	}
-	return least
+	return to
 }

@@ -32,8 +32,8 @@ func TestAllNodesTogetherGiveTheDifference(t *testing.T) {
 		n.balancing.round++
 		room := n.takers()
 		assert.Len(t, room, 2)
-		assert.Equal(t, 250, room[others[0]])
-		assert.Equal(t, 150, room[others[1]])
+		assert.EqualValues(t, 250, room[others[0]].room)
+		assert.EqualValues(t, 150, room[others[1]].room)
 	}
 	n, others = balancer(9, 6)
 	assert.Contains(t, n.takers(), others[0])
@@ -48,16 +48,21 @@ func TestAllNodesTogetherGiveTheDifference(t *testing.T) {
 // With many nodes each would give less than one group, so some give one.
 func TestSomeOfManyNodesGiveOneGroup(t *testing.T) {
 	const nodes, fewer, rounds = 50, 15, 400
-	given := 0
+	given := int64(0)
 	for self := range nodes {
 		n, others := balancer(100, append(slices.Repeat([]uint32{100}, nodes-2), 100-fewer)...)
 		n.self = fmt.Sprint("n", self)
 		for range rounds {
 			n.balancing.round++
-			given += n.takers()[others[nodes-2]]
+			given += n.takers()[others[nodes-2]].room
 		}
 	}
 	assert.InDelta(t, fewer*rounds, given, 0.1*fewer*rounds)
+}
+
+// roomFor is a node that leads nothing, with room for so many groups.
+func roomFor(p *peer, most int) map[*peer]*taker {
+	return map[*peer]*taker{p: {load: p.load(), room: int64(most), all: 200}}
 }
 
 func TestNoMoreIsGivenThanThereIsRoomFor(t *testing.T) {
@@ -71,12 +76,12 @@ func TestNoMoreIsGivenThanThereIsRoomFor(t *testing.T) {
 		for _, g := range f.groups {
 			g.notes.set(isLed, true)
 		}
-		assert.Len(t, n.chooseGifts(map[*peer]int{p: most}), most)
+		assert.Len(t, n.chooseGifts(roomFor(p, most)), most)
 	}
 	n.stands.led = 100
-	assert.Len(t, n.chooseGifts(map[*peer]int{p: 10}), 1, "one in a hundred")
-	first := n.chooseGifts(map[*peer]int{p: 10})[0].group
-	assert.NotSame(t, first, n.chooseGifts(map[*peer]int{p: 10})[0].group, "another time another one")
+	assert.Len(t, n.chooseGifts(roomFor(p, 10)), 1, "one in a hundred")
+	first := n.chooseGifts(roomFor(p, 10))[0].group
+	assert.NotSame(t, first, n.chooseGifts(roomFor(p, 10))[0].group, "another time another one")
 }
 
 func TestWhoIsGivenNothing(t *testing.T) {

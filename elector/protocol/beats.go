@@ -7,6 +7,7 @@
 package protocol
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -92,7 +93,8 @@ func (n *Node) Beat(b *rpc.Beat) {
 		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
 		return
 	}
-	p.spokeAt, p.seenAt, p.deaf, p.leads, p.given = n.now, n.now, b.Deaf, b.Leads, 0
+	p.spokeAt, p.seenAt, p.deaf = n.now, n.now, b.Deaf
+	p.leads, p.extra, p.capacity, p.given = b.Leads, b.Extra, b.Capacity, 0
 	n.standingHeard(p, b.Standing)
 	p.speaks()
 	n.call(p)
@@ -220,6 +222,7 @@ func (n *Node) sendBeat(p *peer) {
 	p.link.writes(&b.write, b.number, b.most)
 	b.write.Deaf = !p.reply && p.link.peer != 0 && n.silent(p) // a reply shows that it hears
 	b.write.Standing, b.write.Leads = n.stands.own, uint32(n.stands.led)+1
+	b.write.Extra, b.write.Capacity = uint32(min(n.stands.extra, math.MaxUint32)), n.stands.capacity
 	p.reply = false
 	b.edge.SendBeat(p.id, &b.write)
 }

@@ -66,7 +66,7 @@ func (n *Node) Exchange(starts uint64, nonce uint16, edge BeatEdge) {
 
 // mayBond says whether a group may rely on beats between nodes.
 func (n *Node) mayBond(g *Group) bool {
-	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability() == nil && g.Inability() == Able && !g.leaving
+	return n.beats.own != 0 && g.Rules.Vouch == 0 && g.ability() == nil && g.Inability() == Able && !g.Leaves()
 }
 
 // Bonded says whether a group is bonded to its leader's node.

@@ -2,7 +2,7 @@
 //
 // The node says in its beats that it drains, so its members stand last, and nobody hands over to them. Then
 // each group that it leads is handed over like on the order of an operator: to a voter that is caught up, whose
-// node serves. The one whose node leads the fewest groups is asked first, so that those that stay share evenly. A group that nobody can take over does not keep others waiting: it is tried again after a
+// node serves. The one whose node has the least to do for its capacity is asked first, so that those that stay share evenly. A group that nobody can take over does not keep others waiting: it is tried again after a
 // detection time, and after twice as long each time that it fails. It goes on being led meanwhile. What the node is elected
 // to lead while it drains, because nobody else could be, is handed over in the same way.
 //
@@ -225,23 +225,25 @@ func (n *Node) hindersMove(g *Group) (why Stuck, hindered bool) {
 	return 0, false
 }
 
-// takesFirst is the voter that is asked first to take over a group, if one is: that whose node leads the fewest groups, with
-// those that this node is handing over to it. Preferred voters come before others. The machine asks the others if it cannot.
+// takesFirst is the voter that is asked first to take over a group, if one is: that whose node then has the smallest load, with
+// what this node is handing over to it. Preferred voters come before others. The machine asks the others if it cannot.
 func (n *Node) takesFirst(g *Group) (id string) {
 	may := g.answering() &^ g.Rules.lastChoice()
 	if preferred := may & g.Rules.Preferred; preferred != 0 {
 		may = preferred
 	}
 	var least *peer
+	var lightest load
 	for seat := range may.Seats() {
-		if p := n.peerOf(g, seat); p.leads > 0 && (least == nil || p.led()+p.given < least.led()+least.given) {
-			least = p
+		p := n.peerOf(g, seat)
+		if then := p.load().with(p.given + g.weight()); p.leads > 0 && (least == nil || then.excess(lightest) < 0) {
+			least, lightest = p, then
 		}
 	}
 	if least == nil {
-		return "" // none of them says how many it leads
+		return "" // none of them says what it leads
 	}
-	least.given++
+	least.given += g.weight()
 	return least.id
 }
 

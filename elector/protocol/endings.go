@@ -18,7 +18,7 @@ func (n *Node) Stop(g *Group) {
 		n.end(g, nil)
 		return
 	}
-	g.leaving = true
+	g.notes.set(leaving, true)
 	g.Quit()
 	n.attend(g)
 }

@@ -24,18 +24,19 @@ type Group struct {
 	working     uint32 // calls of the engine's functions that have not returned, and watchers
 	place       int32  // in the list that the group is in, from 1; 0: in none. See places.go
 	running     bool   // it takes part: from its start to its end
-	leaving     bool   // it ends as soon as it does not lead
+	extra       uint8  // by how much its weight is more than the usual 1, see weight.go
 	notes       flags  // the node's
 	life        life   // the intake's
 }
 
 // What a node notes of a group.
 const (
-	toLook flags = 1 << iota // its ability is to be looked at when the turn ends
-	toPack                   // it is among those that may be packed
-	isLed                    // it is counted among those that this node leads
-	toMove                   // it is handed over, or waits for that, because the node drains
-	used                     // something has happened to it since the node last thought of packing it
+	toLook  flags = 1 << iota // its ability is to be looked at when the turn ends
+	toPack                    // it is among those that may be packed
+	isLed                     // it is counted among those that this node leads
+	toMove                    // it is handed over, or waits for that, because the node drains
+	used                      // something has happened to it since the node last thought of packing it
+	leaving                   // it ends as soon as it does not lead
 )
 
 // flags are up to eight things that are so or not.
@@ -125,6 +126,9 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 
 // Engine is the one that the group was made with.
 func (g *Group) Engine() Engine { return g.engine }
+
+// Leaves says whether the group ends as soon as it does not lead.
+func (g *Group) Leaves() bool { return g.notes.has(leaving) }
 
 // Name is the group's.
 func (g *Group) Name() string { return g.name }

@@ -58,7 +58,7 @@ func (t *Taken) Drain(beat func(*rpc.Beat), deliver func(*Group, *rpc.Message), 
 // Others cannot wait for that lock. What they look at follows from life, and from what the node has done about it:
 //
 //	Group.running    the node has carried out AskStart, and the group has not ended: taking or stopping
-//	Group.leaving    AskStop has found a leader, which is handing over: stopping
+//	Group.Leaves     AskStop has found a leader, which is handing over: stopping
 //	Group.working    how much still works for the group; when it has ended and this is zero, it becomes over
 //	View.Stopped     the group has ended, and may not be over yet
 //	the first Show   the node has carried out AskStart; package elector (begun) asks for this before it takes an order

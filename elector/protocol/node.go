@@ -11,7 +11,7 @@
 //	Beat                   a beat has arrived from another node
 //	Give                   the engine has heard a leader, or wants this member to stand
 //	Obey, Withdraw         a caller orders a leader to hand over, or withdraws such an order
-//	Electable, SetTiming, SetPreferred   an operator changes how a group goes on
+//	Electable, SetTiming, SetPreferred, SetWeight   an operator changes how a group goes on
 //	PeerLost               a process is gone, as far as the transport can tell
 //	LedgerEnd              where the engine's ledger ends, as AskLedger has asked
 //	Saved                  the batch is durable, or could not be saved
@@ -458,7 +458,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 		if g.busy() != nil {
 			n.release(g)
 		}
-		if g.leaving && g.Role != memberstate.Leader {
+		if g.Leaves() && g.Role != memberstate.Leader {
 			n.end(g, nil)
 		}
 		n.tidy(g)

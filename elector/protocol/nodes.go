@@ -26,6 +26,9 @@ type Peer struct {
 	// last time. Two nodes that both only follow have nothing to say to each other.
 	Heard   bool
 	Silence time.Duration
+	// Led is how many groups its present process leads, Weight is what they weigh together, and Capacity is how much the node should
+	// lead, in hundredths of a usual one. Capacity is 0 if it has said nothing of this, as older versions.
+	Led, Weight, Capacity int
 	// Lost says that the transport has reported since that its process is gone.
 	Lost bool
 	// Follow is how many groups follow a leader there, and Lead how many groups that are led here have followers
@@ -63,6 +66,10 @@ func (n *Node) show(id string) Peer {
 	}
 	if p.seenAt > 0 {
 		shown.Heard, shown.Silence = true, n.now-p.seenAt
+	}
+	if p.leads > 0 {
+		l := p.load()
+		shown.Led, shown.Weight, shown.Capacity = int(p.leads)-1, int(l.weight), int(l.capacity)
 	}
 	for _, c := range n.beats.rest {
 		if slices.Contains(c.peers, p) {

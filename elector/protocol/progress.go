@@ -11,6 +11,8 @@ type Progress struct {
 	// those that cannot be, by the reason. A node that does not drain hands over none of them.
 	Led, Waiting, Moving int
 	Stuck                [Stucks]int
+	// Weight is that of all groups that the node leads, and Capacity how much it should lead, in hundredths of a usual node.
+	Weight, Capacity int
 	// Moved is how many groups it has given up since the drain began.
 	Moved int
 	// Protected says that the node hands over nothing of its own accord, see Node.Protect.
@@ -38,15 +40,19 @@ func (p *Progress) Deserted() bool {
 
 // showProgress shows how far the node has come, if that has changed.
 func (n *Node) showProgress() {
-	if p := n.progress(); p != n.draining.shown {
+	if p := n.Progress(); p != n.draining.shown {
 		n.draining.shown = p
 		n.edge.Progress(p)
 	}
 }
 
-func (n *Node) progress() Progress {
-	d := &n.draining
-	p := Progress{Standing: n.stands.own, Protected: n.stands.protected, Led: n.stands.led, Moving: d.moving, Stuck: d.stuck, Moved: d.moved}
+// Progress is how far the node has come.
+func (n *Node) Progress() Progress {
+	d, l := &n.draining, n.load()
+	p := Progress{
+		Standing: n.stands.own, Protected: n.stands.protected, Led: n.stands.led, Weight: int(l.weight), Capacity: int(l.capacity),
+		Moving: d.moving, Stuck: d.stuck, Moved: d.moved,
+	}
 	if d.on {
 		p.Waiting = p.Led - p.Moving - p.AllStuck()
 		p.Hopeless = p.Led > 0 && p.Waiting == 0 && p.Moving == 0 && d.young == 0

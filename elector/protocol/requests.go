@@ -33,6 +33,8 @@ const (
 	AskTiming
 	// AskPreferred: the voters in Preferred are to be the group's preferred leaders from now on.
 	AskPreferred
+	// AskWeight: the group's weight is to be Number from now on.
+	AskWeight
 	// AskFigures: the group is to be measured.
 	AskFigures
 	// AskDrain: the node is to hand over all that it leads, Number groups at a time.
@@ -93,7 +95,7 @@ type Request struct {
 	Preferred []string
 	// Stalled are groups whose engines cannot work.
 	Stalled []*Group
-	// Settled is called with the outcome of AskTiming and AskPreferred.
+	// Settled is called with the outcome of AskTiming, AskPreferred and AskWeight.
 	Settled func(error)
 	// Then, if not nil, is called when it is done, or when the group has ended.
 	Then func()
@@ -157,6 +159,8 @@ func (n *Node) Do(r *Request) {
 		r.Settled(n.SetTiming(g, *r.Timing))
 	case AskPreferred:
 		r.Settled(n.SetPreferred(g, r.Preferred))
+	case AskWeight:
+		r.Settled(n.SetWeight(g, int(r.Number)))
 	case AskFigures:
 		r.For.Shown(Shown{Figures: n.figures(g)})
 	case AskDrain:

@@ -20,6 +20,8 @@ type standings struct {
 	protected   bool          // see protection.go
 	electorates []*Electorate // of the groups that take part
 	led         int           // groups
+	extra       uint64        // by how much their weight is more than their number
+	capacity    uint16        // the node's; 0: the usual one
 	ledAt       time.Duration // when there was one last
 }
 
@@ -169,12 +171,14 @@ func (n *Node) countLed(g *Group) {
 	case is:
 		g.notes.set(isLed, true)
 		s.led++
+		s.extra += uint64(g.extra)
 		n.balancing.begins(g, n.now)
 		n.draining.add(g)
 		n.standDrained()
 	default:
 		g.notes.set(isLed, false)
 		s.led, s.ledAt = s.led-1, n.now
+		s.extra -= uint64(g.extra)
 		n.draining.gone(g)
 	}
 }

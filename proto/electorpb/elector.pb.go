@@ -1360,7 +1360,13 @@ type Beat struct {
 	State   NodeState `protobuf:"varint,12,opt,name=state,proto3,enum=hustings.v1.NodeState" json:"state,omitempty"`
 	Changes uint32    `protobuf:"varint,13,opt,name=changes,proto3" json:"changes,omitempty"`
 	// leads is one more than how many groups the sender leads; 0: it does not say.
-	Leads         uint32 `protobuf:"varint,14,opt,name=leads,proto3" json:"leads,omitempty"`
+	Leads uint32 `protobuf:"varint,14,opt,name=leads,proto3" json:"leads,omitempty"`
+	// extra is by how much the weight of these groups is more than their number, because some
+	// weigh more than the usual 1.
+	Extra uint32 `protobuf:"varint,15,opt,name=extra,proto3" json:"extra,omitempty"`
+	// capacity is how much the sender should lead, in hundredths of a usual node; 0: as much as
+	// one.
+	Capacity      uint32 `protobuf:"varint,16,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1489,6 +1495,20 @@ func (x *Beat) GetChanges() uint32 {
 func (x *Beat) GetLeads() uint32 {
 	if x != nil {
 		return x.Leads
+	}
+	return 0
+}
+
+func (x *Beat) GetExtra() uint32 {
+	if x != nil {
+		return x.Extra
+	}
+	return 0
+}
+
+func (x *Beat) GetCapacity() uint32 {
+	if x != nil {
+		return x.Capacity
 	}
 	return 0
 }
@@ -3429,8 +3449,14 @@ type Peer struct {
 	Lost bool `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
 	// follow is how many groups follow a leader there, and lead how many that are led here have
 	// followers there, of those that need no heartbeats of their own.
-	Follow        uint64 `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`
-	Lead          uint64 `protobuf:"varint,9,opt,name=lead,proto3" json:"lead,omitempty"`
+	Follow uint64 `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`
+	Lead   uint64 `protobuf:"varint,9,opt,name=lead,proto3" json:"lead,omitempty"`
+	// led is how many groups its present process leads, weight what they weigh together, and
+	// capacity how much it should lead, in hundredths of a usual node; 0: it has said nothing of
+	// this.
+	Led           uint64 `protobuf:"varint,10,opt,name=led,proto3" json:"led,omitempty"`
+	Weight        uint64 `protobuf:"varint,11,opt,name=weight,proto3" json:"weight,omitempty"`
+	Capacity      uint32 `protobuf:"varint,12,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3524,6 +3550,27 @@ func (x *Peer) GetFollow() uint64 {
 func (x *Peer) GetLead() uint64 {
 	if x != nil {
 		return x.Lead
+	}
+	return 0
+}
+
+func (x *Peer) GetLed() uint64 {
+	if x != nil {
+		return x.Led
+	}
+	return 0
+}
+
+func (x *Peer) GetWeight() uint64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Peer) GetCapacity() uint32 {
+	if x != nil {
+		return x.Capacity
 	}
 	return 0
 }
@@ -3663,7 +3710,11 @@ type Progress struct {
 	// protected says that the node hands over nothing of its own accord.
 	Protected bool `protobuf:"varint,8,opt,name=protected,proto3" json:"protected,omitempty"`
 	// kept says that processes of the node that are started later begin drained.
-	Kept          bool `protobuf:"varint,9,opt,name=kept,proto3" json:"kept,omitempty"`
+	Kept bool `protobuf:"varint,9,opt,name=kept,proto3" json:"kept,omitempty"`
+	// weight is that of all groups that the node leads; 0: older versions do not say it.
+	Weight uint64 `protobuf:"varint,10,opt,name=weight,proto3" json:"weight,omitempty"`
+	// capacity is how much the node should lead, in hundredths of a usual node; 0: as much as one.
+	Capacity      uint32 `protobuf:"varint,11,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3759,6 +3810,20 @@ func (x *Progress) GetKept() bool {
 		return x.Kept
 	}
 	return false
+}
+
+func (x *Progress) GetWeight() uint64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Progress) GetCapacity() uint32 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
 }
 
 type StuckCount struct {
@@ -4336,7 +4401,7 @@ const file_elector_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
 	"\x05after\x18\x04 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12\x14\n" +
-	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xa6\x03\n" +
+	"\x05taken\x18\x06 \x01(\bR\x05taken\"\xd8\x03\n" +
 	"\x04Beat\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x04R\x02of\x12\x16\n" +
@@ -4352,7 +4417,9 @@ const file_elector_proto_rawDesc = "" +
 	"\x04deaf\x18\v \x01(\bR\x04deaf\x12,\n" +
 	"\x05state\x18\f \x01(\x0e2\x16.hustings.v1.NodeStateR\x05state\x12\x18\n" +
 	"\achanges\x18\r \x01(\rR\achanges\x12\x14\n" +
-	"\x05leads\x18\x0e \x01(\rR\x05leads\"g\n" +
+	"\x05leads\x18\x0e \x01(\rR\x05leads\x12\x14\n" +
+	"\x05extra\x18\x0f \x01(\rR\x05extra\x12\x1a\n" +
+	"\bcapacity\x18\x10 \x01(\rR\bcapacity\"g\n" +
 	"\aLeaving\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x16\n" +
@@ -4496,7 +4563,7 @@ const file_elector_proto_rawDesc = "" +
 	"\vincarnation\x18\x02 \x01(\x06R\vincarnation\x12\x16\n" +
 	"\x06groups\x18\x03 \x01(\x04R\x06groups\x121\n" +
 	"\bprogress\x18\x04 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12'\n" +
-	"\x05peers\x18\x05 \x03(\v2\x11.hustings.v1.PeerR\x05peers\"\xa3\x02\n" +
+	"\x05peers\x18\x05 \x03(\v2\x11.hustings.v1.PeerR\x05peers\"\xe9\x02\n" +
 	"\x04Peer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x16\n" +
@@ -4506,7 +4573,11 @@ const file_elector_proto_rawDesc = "" +
 	"\rsilence_nanos\x18\x06 \x01(\x03H\x01R\fsilenceNanos\x88\x01\x01\x12\x12\n" +
 	"\x04lost\x18\a \x01(\bR\x04lost\x12\x16\n" +
 	"\x06follow\x18\b \x01(\x04R\x06follow\x12\x12\n" +
-	"\x04lead\x18\t \x01(\x04R\x04leadB\b\n" +
+	"\x04lead\x18\t \x01(\x04R\x04lead\x12\x10\n" +
+	"\x03led\x18\n" +
+	" \x01(\x04R\x03led\x12\x16\n" +
+	"\x06weight\x18\v \x01(\x04R\x06weight\x12\x1a\n" +
+	"\bcapacity\x18\f \x01(\rR\bcapacityB\b\n" +
 	"\x06_stateB\x10\n" +
 	"\x0e_silence_nanos\"c\n" +
 	"\fDrainRequest\x12 \n" +
@@ -4516,7 +4587,7 @@ const file_elector_proto_rawDesc = "" +
 	"\x04keep\x18\x03 \x01(\bR\x04keep\"o\n" +
 	"\rDrainResponse\x121\n" +
 	"\bprogress\x18\x01 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12+\n" +
-	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\x8f\x02\n" +
+	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\xc3\x02\n" +
 	"\bProgress\x12,\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x16.hustings.v1.NodeStateR\x05state\x12\x10\n" +
 	"\x03led\x18\x02 \x01(\x04R\x03led\x12\x18\n" +
@@ -4526,7 +4597,10 @@ const file_elector_proto_rawDesc = "" +
 	"\x05moved\x18\x06 \x01(\x04R\x05moved\x12\x1a\n" +
 	"\bhopeless\x18\a \x01(\bR\bhopeless\x12\x1c\n" +
 	"\tprotected\x18\b \x01(\bR\tprotected\x12\x12\n" +
-	"\x04kept\x18\t \x01(\bR\x04kept\"J\n" +
+	"\x04kept\x18\t \x01(\bR\x04kept\x12\x16\n" +
+	"\x06weight\x18\n" +
+	" \x01(\x04R\x06weight\x12\x1a\n" +
+	"\bcapacity\x18\v \x01(\rR\bcapacity\"J\n" +
 	"\n" +
 	"StuckCount\x12$\n" +
 	"\x03why\x18\x01 \x01(\x0e2\x12.hustings.v1.StuckR\x03why\x12\x16\n" +

@@ -234,7 +234,7 @@ type OperatorServiceClient interface {
 	Undrain(ctx context.Context, in *UndrainRequest, opts ...grpc.CallOption) (*UndrainResponse, error)
 	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
 	Protect(ctx context.Context, in *ProtectRequest, opts ...grpc.CallOption) (*ProtectResponse, error)
-	// Balance returns what the node would hand over now to nodes that lead many fewer groups, and changes
+	// Balance returns what the node would hand over now to nodes that lead much less, and changes
 	// how often it does so, if every_nanos is set. Older versions do not have it.
 	Balance(ctx context.Context, in *BalanceRequest, opts ...grpc.CallOption) (*BalanceResponse, error)
 	// Table returns who leads each group that takes part at the node, as far as the node knows,
@@ -469,7 +469,7 @@ type OperatorServiceServer interface {
 	Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error)
 	// Protect has the node hand over nothing of its own accord, or do so again. Older versions do not have it.
 	Protect(context.Context, *ProtectRequest) (*ProtectResponse, error)
-	// Balance returns what the node would hand over now to nodes that lead many fewer groups, and changes
+	// Balance returns what the node would hand over now to nodes that lead much less, and changes
 	// how often it does so, if every_nanos is set. Older versions do not have it.
 	Balance(context.Context, *BalanceRequest) (*BalanceResponse, error)
 	// Table returns who leads each group that takes part at the node, as far as the node knows,

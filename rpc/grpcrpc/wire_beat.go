@@ -4,6 +4,7 @@ package grpcrpc
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/proto/electorpb"
@@ -23,7 +24,7 @@ func encodeBeat(b *rpc.Beat) *electorpb.Packet {
 	w := &electorpb.Beat{
 		Incarnation: b.Incarnation, Of: b.Of, Number: b.Number, Answers: b.Answers, Epoch: b.Epoch,
 		Released: b.Released, Departed: b.Departed, SeenReleased: b.SeenReleased, SeenDeparted: b.SeenDeparted, Deaf: b.Deaf,
-		State: electorpb.NodeState(b.Standing.State), Changes: b.Standing.Changes, Leads: b.Leads,
+		State: electorpb.NodeState(b.Standing.State), Changes: b.Standing.Changes, Leads: b.Leads, Extra: b.Extra, Capacity: uint32(b.Capacity),
 	}
 	for i := range b.Leavings {
 		of := &b.Leavings[i]
@@ -38,7 +39,8 @@ func decodeBeat(w *electorpb.Beat, from, to string) (*rpc.Beat, error) {
 		From: from, To: to, Session: rpc.Session{Incarnation: w.Incarnation, Of: w.Of},
 		Number: w.Number, Answers: w.Answers, Epoch: w.Epoch,
 		Released: w.Released, Departed: w.Departed, SeenReleased: w.SeenReleased, SeenDeparted: w.SeenDeparted, Deaf: w.Deaf,
-		Standing: rpc.Standing{State: decodeState(w.State), Changes: w.Changes}, Leads: w.Leads,
+		Standing: rpc.Standing{State: decodeState(w.State), Changes: w.Changes}, Leads: w.Leads, Extra: w.Extra,
+		Capacity: uint16(min(w.Capacity, math.MaxUint16)), // later versions may know larger ones
 	}
 	for _, of := range w.Leavings {
 		b.Leavings = append(b.Leavings, rpc.Leaving{Group: of.Group, Term: memberstate.Term(of.Term), Number: of.Number, Released: of.Released})

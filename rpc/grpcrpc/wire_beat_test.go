@@ -3,6 +3,7 @@
 package grpcrpc
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func TestEveryBondArrivesAndNoneIsSentWithoutOne(t *testing.T) {
 func wireBeat() *electorpb.Beat {
 	return encodeBeat(&rpc.Beat{
 		Session: rpc.Session{Incarnation: 1, Of: 2}, Number: 3, Deaf: true,
+		Leads: 4, Extra: 5, Capacity: 200,
 		Leavings: []rpc.Leaving{{Group: "g", Term: 1, Number: 1, Released: true}, {Group: "h", Term: 2, Number: 1}},
 	}).GetBeat()
 }
@@ -71,7 +73,13 @@ func TestAHelloSaysWhetherItsSenderTakesBeats(t *testing.T) {
 
 // FuzzDecodeBeat: a decoded beat is well formed, and encoding and decoding it again does not change it.
 func FuzzDecodeBeat(f *testing.F) {
-	for _, w := range []*electorpb.Beat{wireBeat(), {}, {Incarnation: 1}, {Incarnation: 1, Leavings: []*electorpb.Leaving{{}}}} {
+	for _, w := range []*electorpb.Beat{
+		wireBeat(),
+		{},
+		{Incarnation: 1},
+		{Incarnation: 1, Leavings: []*electorpb.Leaving{{}}},
+		{Incarnation: 1, Leads: math.MaxUint32, Extra: math.MaxUint32, Capacity: math.MaxUint32},
+	} {
 		wire, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Beat{Beat: w}})
 		require.NoError(f, err)
 		f.Add(wire)
@@ -91,6 +99,26 @@ func FuzzDecodeBeat(f *testing.F) {
 		assert.NoError(t, err)
 		assert.Equal(t, b, again)
 	})
+}
+
+// What is usual takes no room, so a cluster that knows nothing of weights and capacities does not pay for them.
+func TestABeatIsAsLongAsBeforeIfAllIsUsual(t *testing.T) {
+	length := func(b *rpc.Beat) int { return proto.Size(encodeBeat(b)) }
+	b := rpc.Beat{Session: rpc.Session{Incarnation: 1, Of: 2}, Number: 3, Leads: 4}
+	usual := length(&b)
+	w := &electorpb.Beat{Incarnation: 1, Of: 2, Number: 3, Leads: 4}
+	assert.Equal(t, proto.Size(&electorpb.Packet{Content: &electorpb.Packet_Beat{Beat: w}}), usual)
+	b.Extra, b.Capacity = 5, 50
+	assert.Equal(t, usual+5, length(&b))
+}
+
+// Only a later version can send it, and its node is no less there for that.
+func TestACapacityThatIsTooLargeIsTheLargest(t *testing.T) {
+	w := wireBeat()
+	w.Capacity = math.MaxUint16 + 1
+	b, err := decodeBeat(w, "a", "b")
+	require.NoError(t, err)
+	assert.Equal(t, uint16(math.MaxUint16), b.Capacity)
 }
 
 // A later version may know more states. Whatever they are, its node does not serve as this version does.

@@ -35,7 +35,7 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 		v.SetString(fmt.Sprint("text ", *next))
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(*next))
 	case reflect.Int64:
 		v.SetInt(int64(*next) * 1_000_000) // a duration in whole milliseconds, which a transport may round to

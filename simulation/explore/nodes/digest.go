@@ -36,8 +36,8 @@ var leftOut = map[string]bool{
 	// A cache, and which groups share rules: these are written with each group.
 	"Electorate.peers": true, "Node.rules": true,
 	// A group is written by what counts of it, whether it is packed or not, so it does not count when it will be packed:
-	// see session. What is noted of it is worked off before the turn ends, besides.
-	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Group.notes": true, "Node.quiet": true, "Node.packs": true, "Node.keepsOpen": true,
+	// see session.
+	"Group.desk": true, "desk.Session": true, "Group.packed": true, "Node.quiet": true, "Node.packs": true, "Node.keepsOpen": true,
 	// When to look at which group follows from the groups' alarms, except the order of groups whose alarms ring at the
 	// same time. These do not notice each other: one turn rings them all.
 	"Node.alarms": true,
@@ -181,6 +181,10 @@ func (d *digester) open(g *protocol.Group, row reflect.Value) {
 // relative writes fields of which only a difference counts, and says whether it has.
 func (d *digester) relative(name string, in reflect.Value) bool {
 	switch name {
+	case "Group.notes": // the others are worked off before the turn ends. Groups are written first, and then their members
+		if g, is := pointed[protocol.Group](in); is {
+			d.flag(g.Leaves())
+		}
 	case "Group.alarm": // whether it is the machine's newest one; otherwise it is compared with inputs that wait
 		d.number(in.FieldByName("alarm").Uint() - reflect.ValueOf(d.session).Elem().FieldByName("Machine").FieldByName("alarm").Uint())
 	case "officeBonds.first": // how many heartbeats have offered them. While the leader rests, it takes none

@@ -23,12 +23,14 @@ func newBalance() *cobra.Command {
 	var f balanceFlags
 	cmd := f.ofNodes("balance plan|on|off", "Have nodes lead about as many groups each", `  hustings balance plan -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000
   hustings balance on   -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000`, 5*time.Second, f.balance)
-	cmd.Long = `Have nodes hand over some of the groups that they lead to nodes that lead many fewer, now
+	cmd.Long = `Have nodes hand over some of the groups that they lead to nodes that lead much less, now
 and then, until "hustings balance off" or their restart. "plan" shows what each would hand over now.
 
 Groups are shared evenly when a node dies or is drained, without this. But a node that serves
 again leads nothing until that happens to another one. With "balance on" each node compares its
 number with that of the others, once in --every, and hands over at most one group in a hundred.
+If the engine says that some groups are more work than others, or that some nodes should lead
+more, it compares the weight of what it leads for its capacity; "hustings nodes" shows these.
 No group moves again soon, and only between preferred members if there are some. A node that
 drains or is protected, or that does not hear more than a third of the others, hands over nothing
 in this way.

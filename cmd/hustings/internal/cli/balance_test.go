@@ -19,7 +19,7 @@ import (
 func TestNodesBalanceOnlyIfTheyAreToldTo(t *testing.T) {
 	t.Parallel()
 	addresses := local(t, node.Config{})
-	nothing := "; now it would hand over nothing: no other node that serves leads many fewer groups"
+	nothing := "; now it would hand over nothing: no other node that serves leads much less for its capacity"
 	for _, c := range []struct{ order, says string }{
 		{"plan", "does not balance"}, {"on", "balances every 1h0m0s"}, {"plan", "balances every 1h0m0s"}, {"off", "does not balance"},
 	} {
@@ -28,7 +28,7 @@ func TestNodesBalanceOnlyIfTheyAreToldTo(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("n0 at %s %s%s", addresses[0], c.says, nothing), lines[0])
 		assert.Equal(t, fmt.Sprintf("n2 at %s %s%s", addresses[2], c.says, nothing), lines[1])
 	}
-	assert.Equal(t, []string{fmt.Sprintf(`{"address":%q,"node":"n0","every_nanos":10000000000,"why":"no other node that serves leads many fewer groups"}`, addresses[0])},
+	assert.Equal(t, []string{fmt.Sprintf(`{"address":%q,"node":"n0","every_nanos":10000000000,"why":"no other node that serves leads much less for its capacity"}`, addresses[0])},
 		succeed(t, "balance", "on", "-a", addresses[0], "--json"), "10 s are usual")
 }
 

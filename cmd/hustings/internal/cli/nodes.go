@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/operator"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
@@ -30,7 +31,9 @@ knows the others with which it shares groups; each is then asked for its own wor
 STATE is "serving" if the node takes its share of leading, "draining" or "drained" after
 "hustings drain", and "starting" until its engine is ready. REMARKS say how far a drain is,
 and whether it lasts "also after a restart", see "hustings drain --keep". INCARNATION names its process, for
---incarnation of other commands. LEADS is how many of its GROUPS it leads. HEARD is how
+--incarnation of other commands. LEADS is how many of its GROUPS it leads, and
+what they weigh if the engine says that some are more work to lead than others. A capacity among the REMARKS is how
+much the node should lead, in hundredths of a usual one. HEARD is how
 long ago another node last heard it; nodes that only follow have nothing to say to each
 other. If a node does not answer, what others know of it is shown.
 
@@ -45,6 +48,8 @@ type nodeRow struct {
 	State       string `json:"state,omitempty"`  // the node's own word; if it does not answer, the newest that another one has heard
 	Groups      *int   `json:"groups,omitempty"` // nil: it has not answered
 	Led         *int   `json:"led,omitempty"`
+	Weight      int    `json:"weight,omitempty"`   // of what it leads; 0: as usual, that is their number
+	Capacity    int    `json:"capacity,omitempty"` // in hundredths of a usual node; 0: as usual
 	Incarnation uint64 `json:"incarnation,omitempty"`
 	Protected   bool   `json:"protected,omitempty"` // it hands over nothing of its own accord
 	Kept        bool   `json:"kept,omitempty"`      // it is drained also after it is started again
@@ -62,6 +67,17 @@ type heardBy struct {
 	Lost    bool   `json:"lost,omitempty"`          // the other's process is gone, as far as it can tell
 	Follow  int    `json:"follow,omitempty"`        // groups that follow a leader at the other
 	Lead    int    `json:"lead,omitempty"`          // groups led here that have followers at the other
+	// What the other leads weighs so much, and so much is its capacity; 0: as usual, or it has not said.
+	Weight   int `json:"weight,omitempty"`
+	Capacity int `json:"capacity,omitempty"`
+}
+
+// unusual is a value that is not the usual one; 0: it is.
+func unusual(value, usual int) int {
+	if value == usual {
+		return 0
+	}
+	return value
 }
 
 func (o *operation) nodes(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -151,7 +167,7 @@ func nodeRows(answers []nodeAnswer) (rows []*nodeRow) {
 func (r *nodeRow) answered(a *nodeAnswer) {
 	p := &a.now.Progress
 	r.State, r.Groups, r.Led, r.Incarnation, r.Protected = p.Standing.State.String(), &a.now.Groups, &p.Led, a.now.Incarnation, p.Protected
-	r.Kept = p.Kept
+	r.Kept, r.Weight, r.Capacity = p.Kept, unusual(p.Weight, p.Led), unusual(p.Capacity, protocol.UsualCapacity)
 	if p.Standing.State == rpc.Draining || p.Standing.State == rpc.Drained {
 		shown := shownProgress("", p)
 		r.Progress = &shown
@@ -160,7 +176,7 @@ func (r *nodeRow) answered(a *nodeAnswer) {
 
 // isHeard notes what another node knows of this one.
 func (r *nodeRow) isHeard(by string, p *operator.Peer) {
-	h := heardBy{Node: by, Lost: p.Lost, Follow: p.Follow, Lead: p.Lead}
+	h := heardBy{Node: by, Lost: p.Lost, Follow: p.Follow, Lead: p.Lead, Weight: unusual(p.Weight, p.Led), Capacity: unusual(p.Capacity, protocol.UsualCapacity)}
 	if p.Known {
 		h.State = p.Standing.State.String()
 	}
@@ -212,7 +228,14 @@ func (r *nodeRow) columns() []string {
 	if r.Groups == nil {
 		return []string{cmp.Or(r.Node, none), cmp.Or(r.Address, none), cmp.Or(r.State, none), none, none, none, heard, cmp.Or(r.Error, "its address is not known")}
 	}
+	led := thousands(*r.Led)
+	if r.Weight > 0 {
+		led += fmt.Sprintf(" (weight %s)", thousands(r.Weight))
+	}
 	var remarks []string
+	if r.Capacity > 0 {
+		remarks = append(remarks, fmt.Sprintf("capacity %d", r.Capacity))
+	}
 	if r.Protected {
 		remarks = append(remarks, "protected")
 	}
@@ -222,7 +245,7 @@ func (r *nodeRow) columns() []string {
 	if r.Kept {
 		remarks = append(remarks, r.keptText())
 	}
-	return []string{r.Node, r.Address, r.State, thousands(*r.Groups), thousands(*r.Led), fmt.Sprint(r.Incarnation), heard, strings.Join(remarks, ", ")}
+	return []string{r.Node, r.Address, r.State, thousands(*r.Groups), led, fmt.Sprint(r.Incarnation), heard, strings.Join(remarks, ", ")}
 }
 
 // keptText is what it means now that a node is kept drained over restarts.

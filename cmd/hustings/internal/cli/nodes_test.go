@@ -183,3 +183,23 @@ func TestTheNewestWordOfANodeCounts(t *testing.T) {
 	assert.Regexp(t, `^- +n2:7000 `, lines[2])
 	assert.Regexp(t, `^n9 +n9:7000 +draining +- +- +- +1s ago by b `, lines[6])
 }
+
+// Weights and capacities are shown where they are not what everybody takes them to be.
+func TestOnlyUnusualWeightsAndCapacitiesAreShown(t *testing.T) {
+	t.Parallel()
+	shown := func(p *electorpb.Progress, peer *electorpb.Peer) (line, row string) {
+		address := serving(t, &obedient{says: &electorpb.NodesResponse{Node: "n0", Groups: 9000, Progress: p, Peers: []*electorpb.Peer{peer}}})
+		return succeed(t, "nodes", "-a", address)[1], strings.Join(succeed(t, "nodes", "-a", address, "--json"), "\n")
+	}
+	line, row := shown(&electorpb.Progress{Led: 1000, Weight: 1000, Capacity: 100}, &electorpb.Peer{Id: "n1", Led: 5, Weight: 5, Capacity: 100})
+	assert.Regexp(t, ` 9,000 +1,000 +0 +-$`, strings.TrimSpace(line))
+	assert.NotContains(t, line+row, "weight")
+	assert.NotContains(t, line+row, "capacity")
+	line, row = shown(&electorpb.Progress{Led: 1000}, &electorpb.Peer{Id: "n1"})
+	assert.NotContains(t, line+row, "weight", "older versions know none")
+	assert.NotContains(t, line+row, "capacity")
+	line, row = shown(&electorpb.Progress{Led: 1000, Weight: 4002, Capacity: 200, Protected: true}, &electorpb.Peer{Id: "n1", Led: 5, Weight: 7, Capacity: 50})
+	assert.Regexp(t, ` 9,000 +1,000 \(weight 4,002\) +0 +- +capacity 200, protected$`, line)
+	assert.Contains(t, row, `"weight":4002,"capacity":200`)
+	assert.Contains(t, row, `"heard_by":[{"node":"n0","weight":7,"capacity":50}]`)
+}
