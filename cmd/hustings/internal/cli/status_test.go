@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -12,11 +13,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/proto/electorpb"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
@@ -126,6 +131,37 @@ func TestANodeThatDoesNotGoOnIsToldOf(t *testing.T) {
 	address := crowded(t, 60)
 	_, err = o.stream(t.Context(), []crowd{{address, &operator.Summary{Node: "n0"}}}, nil, func(*shownStatus) error { return assert.AnError })
 	assert.ErrorIs(t, err, assert.AnError)
+}
+
+// faltering is a node that counts its groups, and then tells only of one.
+type faltering struct {
+	electorpb.UnimplementedOperatorServiceServer
+	groups uint64
+}
+
+func (f faltering) Summary(context.Context, *electorpb.SummaryRequest) (*electorpb.SummaryResponse, error) {
+	return &electorpb.SummaryResponse{Node: "n0", Groups: f.groups}, nil
+}
+
+func (faltering) Statuses(_ *electorpb.StatusesRequest, stream grpc.ServerStreamingServer[electorpb.StatusesResponse]) error {
+	first := &electorpb.Status{Group: "orders", Node: "n0"}
+	return errors.Join(stream.Send(&electorpb.StatusesResponse{Statuses: []*electorpb.Status{first}}), status.Error(codes.Internal, "the disk"))
+}
+
+// A script must not take a part of the groups for all of them.
+func TestAListThatIsNotCompleteFails(t *testing.T) {
+	t.Parallel()
+	for _, groups := range []uint64{mostListed, mostListed + 1} {
+		address := serving(t, faltering{groups: groups})
+		for _, how := range []string{"--all", "--json"} {
+			code, stdout, stderr := run("status", "-a", address, how)
+			assert.Equal(t, exitFailed, code)
+			assert.Equal(t, groups > mostListed, strings.Contains(stdout, "orders"), "what it has said is shown if it is one of many")
+			assert.Contains(t, stdout, "the disk")
+			assert.Equal(t, "hustings: 1 of 1 nodes did not answer\n", stderr)
+		}
+	}
+	assert.Contains(t, succeed(t, "status", "-a", serving(t, faltering{groups: mostListed + 1}))[0], "has 51 groups")
 }
 
 // What a node says of a group is one line, and one row of a table.
