@@ -59,6 +59,10 @@ drain_wait: 7s
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
 	}, c)
+
+	c, err = configured(t, "--config", file, "--observers", "n5=h:2")
+	require.NoError(t, err)
+	assert.Equal(t, []node.Member{{ID: "n5", Address: "h:2", Observer: true}}, c.Members, "the file's list is replaced as a whole")
 }
 
 func TestANodeMayContendForALease(t *testing.T) {
