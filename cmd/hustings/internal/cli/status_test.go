@@ -164,6 +164,39 @@ func TestAListThatIsNotCompleteFails(t *testing.T) {
 	assert.Contains(t, succeed(t, "status", "-a", serving(t, faltering{groups: mostListed + 1}))[0], "has 51 groups")
 }
 
+// slowList is a node that takes its time for each of many groups.
+type slowList struct {
+	electorpb.UnimplementedOperatorServiceServer
+	every  time.Duration
+	groups int
+}
+
+func (s *slowList) Statuses(_ *electorpb.StatusesRequest, stream grpc.ServerStreamingServer[electorpb.StatusesResponse]) error {
+	for i := range s.groups {
+		<-time.After(s.every)
+		one := &electorpb.Status{Group: fmt.Sprint("g", i), Node: "n0"}
+		if err := stream.Send(&electorpb.StatusesResponse{Statuses: []*electorpb.Status{one}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The time to wait is for each answer, because how long all of them take depends on their number.
+func TestAListOfManyGroupsMayTakeLong(t *testing.T) {
+	t.Parallel()
+	s := &slowList{every: 50 * time.Millisecond, groups: 24} // a busy machine may be late by nearly a second
+	o, listed := operation{timeout: time.Second}, 0
+	silent, err := o.stream(t.Context(), []crowd{{serving(t, s), &operator.Summary{Node: "n0"}}}, nil, func(one *shownStatus) error {
+		assert.Empty(t, one.Error)
+		listed++
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Zero(t, silent)
+	assert.Equal(t, s.groups, listed)
+}
+
 // What a node says of a group is one line, and one row of a table.
 func TestAStatusIsALineAndARow(t *testing.T) {
 	t.Parallel()
