@@ -224,6 +224,25 @@ func TestAStatusIsALineAndARow(t *testing.T) {
 	assert.Zero(t, able.Unable, "it is able")
 }
 
+// Scripts read all that a node says.
+func TestAStatusHasAllItsFields(t *testing.T) {
+	t.Parallel()
+	s := shown("host:1", elector.Report{
+		Status: elector.Status{
+			Self: "n1", Group: "orders", Role: memberstate.Leader, Term: 7, Leader: "n1", Vote: "n2", LastLeader: "n3", Departure: protocol.DepartedSilent,
+			Revision: 4, Inability: protocol.NotAbleDisk,
+		},
+		Lease: 1500 * time.Millisecond, Ledger: memberstate.Position{Term: 6, Index: 42}, QuorumAge: 20 * time.Millisecond,
+		Unable: time.Second, Preferred: true, LastChoice: true,
+	})
+	var line strings.Builder
+	require.NoError(t, s.print(&line, true))
+	assert.JSONEq(t, fmt.Sprintf(`{"address":"host:1","node":"n1","group":"orders","role":"leader","term":7,"leader":"n1","vote":"n2","revision":4,
+		"last_leader":"n3","departure":%q,"lease_left_nanos":1500000000,"ledger_term":6,"ledger_index":42,"quorum_age_nanos":20000000,
+		"inability":%q,"unable_nanos":1000000000,"preferred":true,"last_choice":true}`, protocol.DepartedSilent, protocol.NotAbleDisk), line.String())
+	assert.Equal(t, []string{"n1", "1.5s", "6/42", "20ms ago"}, s.row()[5:9])
+}
+
 // A node that was asked at two addresses is shown once, with its answer if there is one.
 func TestANodeAtTwoAddressesIsShownOnce(t *testing.T) {
 	t.Parallel()
