@@ -75,6 +75,15 @@ func withoutTimes(t *testing.T, text string) (lines []string) {
 	return lines
 }
 
+// Scripts read what a member knows, and which process of the node says so.
+func TestAnEventSaysWhatAMemberKnows(t *testing.T) {
+	m := member{id: "n#7", name: "n", process: "7", group: "g"}
+	s := elector.Status{Role: memberstate.Follower, Term: 3, Leader: "o", Vote: "p", Inability: protocol.NotAbleDisk}
+	assert.Equal(t, Event{
+		Event: "role", Node: "n#7", Process: "7", Group: "g", Term: 3, Role: "follower", Leader: "o", Inability: protocol.NotAbleDisk.String(), Vote: "p",
+	}, m.role(s))
+}
+
 // Scripts get two times, one to read and one to measure with.
 func TestAnEventHasTheTimeOfDay(t *testing.T) {
 	var out strings.Builder
