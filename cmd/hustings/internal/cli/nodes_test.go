@@ -165,6 +165,27 @@ func TestOrdersAreForTheGroupThatIsNamed(t *testing.T) {
 	assert.Empty(t, leader.asked)
 }
 
+// observed is a node that says who the members of its group are.
+type observed struct{ resigning }
+
+func (observed) Members(context.Context, *electorpb.MembersRequest) (*electorpb.MembersResponse, error) {
+	return new(electorpb.MembersResponse), nil
+}
+
+// Nor are changes of another group shown.
+func TestTheGroupThatIsNamedIsWatched(t *testing.T) {
+	t.Parallel()
+	n := observed{resigning{next: []string{"n1"}, asked: make(chan string, 6)}}
+	ctx, interrupt := context.WithCancel(t.Context())
+	cmd := newWatch()
+	cmd.SetArgs([]string{"-a", serving(t, n), "--group", "orders"})
+	cmd.SetOut(begun(interrupt))
+	require.NoError(t, cmd.ExecuteContext(ctx))
+	for _, call := range []string{"Status", "Watch"} {
+		assert.Equal(t, "orders", <-n.asked, call)
+	}
+}
+
 // Each command passes its --timeout on to what it asks, however many nodes it asks.
 func TestEachAnswerHasTheTimeThatWasGiven(t *testing.T) {
 	o := operation{timeout: time.Hour}

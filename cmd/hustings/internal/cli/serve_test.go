@@ -163,6 +163,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 func TestOperatorsReadWhichCertificateOrNodeIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "resign", "--cert", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob"), "--as bob names a certificate in the directory of --tls, which is not given")
+	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--ca", "x", "--cert", "y", "--key", "z"), "--as bob names a certificate in the directory of --tls", "another would be used")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--tls", "certs"), `--tls certs: there is no certificate of "bob"`)
 	assert.Contains(t, fail(t, exitFailed, "watch", "-a", "127.0.0.1:1"), "127.0.0.1:1: dial tcp")
 	assert.Contains(t, fail(t, exitFailed, "resign", "--address", "127.0.0.1:1", "--timeout", "2s"), "127.0.0.1:1")
