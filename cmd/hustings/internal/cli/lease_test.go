@@ -202,6 +202,20 @@ func TestAForcedLeaseIsReleased(t *testing.T) {
 	})
 }
 
+// Nobody's word is needed for a lease that is free already.
+func TestAnExpiredLeaseNeedsNoRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		_, err := store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+		require.NoError(t, err)
+		<-time.After(11 * time.Second)
+		var out strings.Builder
+		o := leaseOperation{name: "jobs", timeout: time.Second, db: &database.Database{Store: store}, out: &out, errs: io.Discard}
+		require.NoError(t, o.release(t.Context(), false))
+		assert.Contains(t, out.String(), "free, expired 1s ago; a#1 held it")
+	})
+}
+
 // waking is a store of leases whose candidates are woken.
 type waking struct {
 	*mem.Store
