@@ -67,12 +67,12 @@ func serving(t *testing.T, s electorpb.OperatorServiceServer) (address string) {
 // An answer is due once a second. How long all of them take does not matter.
 func TestADrainMayTakeLong(t *testing.T) {
 	t.Parallel()
-	s := &slow{every: 400 * time.Millisecond, times: 4, waited: make(chan int64, 1)}
+	s := &slow{every: 50 * time.Millisecond, times: 24, waited: make(chan int64, 1)} // a busy machine may be late by nearly a second
 	lines := succeed(t, "drain", "-a", s.at(t), "--timeout", "10ms", "--wait", "7m", "--json")
-	assert.Len(t, lines, 5, "each is printed once")
+	require.Len(t, lines, 25, "each is printed once")
 	assert.Equal(t, int64(7*time.Minute), <-s.waited)
 	assert.Contains(t, lines[0], `"state":"draining","led":2,"waiting":2`)
-	assert.Contains(t, lines[4], `"state":"drained"`)
+	assert.Contains(t, lines[24], `"state":"drained"`)
 }
 
 func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {

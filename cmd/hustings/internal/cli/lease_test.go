@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -199,6 +200,51 @@ func TestAForcedLeaseIsReleased(t *testing.T) {
 		require.NoError(t, o.release(t.Context(), true))
 		assert.Regexp(t, `^jobs +term 2 +free; b is next\n$`, out.String())
 	})
+}
+
+// Nobody's word is needed for a lease that is free already.
+func TestAnExpiredLeaseNeedsNoRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		_, err := store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+		require.NoError(t, err)
+		<-time.After(11 * time.Second)
+		var out strings.Builder
+		o := leaseOperation{name: "jobs", timeout: time.Second, db: &database.Database{Store: store}, out: &out, errs: io.Discard}
+		require.NoError(t, o.release(t.Context(), false))
+		assert.Contains(t, out.String(), "free, expired 1s ago; a#1 held it")
+	})
+}
+
+// waking is a store of leases whose candidates are woken.
+type waking struct {
+	*mem.Store
+	woken []string
+	err   error
+}
+
+func (w *waking) Wake(_ context.Context, name string) error {
+	w.woken = append(w.woken, name)
+	return w.err
+}
+
+// Candidates need not find out by themselves that a lease is free. If they have to, it is free all the same.
+func TestCandidatesAreWokenForALeaseThatIsReleased(t *testing.T) {
+	for _, failure := range []error{nil, assert.AnError} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &waking{Store: new(mem.Store), err: failure}
+			_, err := w.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+			require.NoError(t, err)
+			o := leaseOperation{name: "jobs", timeout: time.Second, db: &database.Database{Store: w.Store, Waker: w}, out: io.Discard, errs: io.Discard}
+			err = o.release(t.Context(), true)
+			assert.Equal(t, []string{"jobs"}, w.woken)
+			if failure == nil {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, "it is free, but candidates were not woken: "+failure.Error())
+			}
+		})
+	}
 }
 
 func TestALeaseIsDescribedInWords(t *testing.T) {

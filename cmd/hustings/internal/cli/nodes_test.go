@@ -117,6 +117,16 @@ func (r resigning) Resign(_ context.Context, q *electorpb.ResignRequest) (*elect
 	return new(electorpb.ResignResponse), nil
 }
 
+func (r resigning) Transfer(_ context.Context, q *electorpb.TransferRequest) (*electorpb.TransferResponse, error) {
+	r.asked <- q.GetGroup() + " to " + q.GetTo()
+	return new(electorpb.TransferResponse), nil
+}
+
+func (r resigning) Settings(_ context.Context, q *electorpb.SettingsRequest) (*electorpb.SettingsResponse, error) {
+	r.asked <- q.GetGroup()
+	return new(electorpb.SettingsResponse), nil
+}
+
 func (r resigning) Watch(q *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
 	r.asked <- q.GetGroup()
 	for _, leader := range r.next {
@@ -139,6 +149,57 @@ func TestTheNextLeaderIsWaitedFor(t *testing.T) {
 	leader.next = []string{""}
 	stderr := fail(t, exitFailed, "resign", "-a", serving(t, leader), "--timeout", "20s")
 	assert.Contains(t, stderr, "the leader has done it, but no node led within 20s")
+}
+
+// A node may have many groups, and an order for the wrong one does harm.
+func TestOrdersAreForTheGroupThatIsNamed(t *testing.T) {
+	t.Parallel()
+	leader := resigning{next: []string{"n1"}, asked: make(chan string, 4)}
+	address := serving(t, leader)
+	succeed(t, "transfer", "-a", address, "--group", "orders", "--to", "n1")
+	for _, want := range []string{"orders", "orders to n1", "orders"} {
+		assert.Equal(t, want, <-leader.asked)
+	}
+	succeed(t, "settings", "-a", address, "--group", "orders", "--electable=false")
+	assert.Equal(t, "orders", <-leader.asked)
+	assert.Empty(t, leader.asked)
+}
+
+// observed is a node that says who the members of its group are.
+type observed struct{ resigning }
+
+func (observed) Members(context.Context, *electorpb.MembersRequest) (*electorpb.MembersResponse, error) {
+	return new(electorpb.MembersResponse), nil
+}
+
+// Nor are changes of another group shown.
+func TestTheGroupThatIsNamedIsWatched(t *testing.T) {
+	t.Parallel()
+	n := observed{resigning{next: []string{"n1"}, asked: make(chan string, 6)}}
+	ctx, interrupt := context.WithCancel(t.Context())
+	cmd := newWatch()
+	cmd.SetArgs([]string{"-a", serving(t, n), "--group", "orders"})
+	cmd.SetOut(begun(interrupt))
+	require.NoError(t, cmd.ExecuteContext(ctx))
+	for _, call := range []string{"Status", "Watch"} {
+		assert.Equal(t, "orders", <-n.asked, call)
+	}
+}
+
+// Each command passes its --timeout on to what it asks, however many nodes it asks.
+func TestEachAnswerHasTheTimeThatWasGiven(t *testing.T) {
+	o := operation{timeout: time.Hour}
+	earliest := time.Now().Add(o.timeout)
+	all := askEach(t.Context(), &o, []string{"127.0.0.1:1", "127.0.0.1:2"}, nil, func(ctx context.Context, _ *operator.Client) (time.Time, error) {
+		until, limited := ctx.Deadline()
+		assert.True(t, limited)
+		return until, nil
+	})
+	latest := time.Now().Add(o.timeout)
+	for _, a := range all {
+		require.NoError(t, a.err)
+		assert.WithinRange(t, a.now, earliest, latest, a.address)
+	}
 }
 
 // Nothing is asked without the certificates that were given.

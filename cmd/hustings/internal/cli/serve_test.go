@@ -59,6 +59,10 @@ drain_wait: 7s
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
 	}, c)
+
+	c, err = configured(t, "--config", file, "--observers", "n5=h:2")
+	require.NoError(t, err)
+	assert.Equal(t, []node.Member{{ID: "n5", Address: "h:2", Observer: true}}, c.Members, "the file's list is replaced as a whole")
 }
 
 func TestANodeMayContendForALease(t *testing.T) {
@@ -159,6 +163,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 func TestOperatorsReadWhichCertificateOrNodeIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "resign", "--cert", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob"), "--as bob names a certificate in the directory of --tls, which is not given")
+	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--ca", "x", "--cert", "y", "--key", "z"), "--as bob names a certificate in the directory of --tls", "another would be used")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--tls", "certs"), `--tls certs: there is no certificate of "bob"`)
 	assert.Contains(t, fail(t, exitFailed, "watch", "-a", "127.0.0.1:1"), "127.0.0.1:1: dial tcp")
 	assert.Contains(t, fail(t, exitFailed, "resign", "--address", "127.0.0.1:1", "--timeout", "2s"), "127.0.0.1:1")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -12,11 +13,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/proto/electorpb"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
@@ -128,6 +133,70 @@ func TestANodeThatDoesNotGoOnIsToldOf(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
+// faltering is a node that counts its groups, and then tells only of one.
+type faltering struct {
+	electorpb.UnimplementedOperatorServiceServer
+	groups uint64
+}
+
+func (f faltering) Summary(context.Context, *electorpb.SummaryRequest) (*electorpb.SummaryResponse, error) {
+	return &electorpb.SummaryResponse{Node: "n0", Groups: f.groups}, nil
+}
+
+func (faltering) Statuses(_ *electorpb.StatusesRequest, stream grpc.ServerStreamingServer[electorpb.StatusesResponse]) error {
+	first := &electorpb.Status{Group: "orders", Node: "n0"}
+	return errors.Join(stream.Send(&electorpb.StatusesResponse{Statuses: []*electorpb.Status{first}}), status.Error(codes.Internal, "the disk"))
+}
+
+// A script must not take a part of the groups for all of them.
+func TestAListThatIsNotCompleteFails(t *testing.T) {
+	t.Parallel()
+	for _, groups := range []uint64{mostListed, mostListed + 1} {
+		address := serving(t, faltering{groups: groups})
+		for _, how := range []string{"--all", "--json"} {
+			code, stdout, stderr := run("status", "-a", address, how)
+			assert.Equal(t, exitFailed, code)
+			assert.Equal(t, groups > mostListed, strings.Contains(stdout, "orders"), "what it has said is shown if it is one of many")
+			assert.Contains(t, stdout, "the disk")
+			assert.Equal(t, "hustings: 1 of 1 nodes did not answer\n", stderr)
+		}
+	}
+	assert.Contains(t, succeed(t, "status", "-a", serving(t, faltering{groups: mostListed + 1}))[0], "has 51 groups")
+}
+
+// slowList is a node that takes its time for each of many groups.
+type slowList struct {
+	electorpb.UnimplementedOperatorServiceServer
+	every  time.Duration
+	groups int
+}
+
+func (s *slowList) Statuses(_ *electorpb.StatusesRequest, stream grpc.ServerStreamingServer[electorpb.StatusesResponse]) error {
+	for i := range s.groups {
+		<-time.After(s.every)
+		one := &electorpb.Status{Group: fmt.Sprint("g", i), Node: "n0"}
+		if err := stream.Send(&electorpb.StatusesResponse{Statuses: []*electorpb.Status{one}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The time to wait is for each answer, because how long all of them take depends on their number.
+func TestAListOfManyGroupsMayTakeLong(t *testing.T) {
+	t.Parallel()
+	s := &slowList{every: 50 * time.Millisecond, groups: 24} // a busy machine may be late by nearly a second
+	o, listed := operation{timeout: time.Second}, 0
+	silent, err := o.stream(t.Context(), []crowd{{serving(t, s), &operator.Summary{Node: "n0"}}}, nil, func(one *shownStatus) error {
+		assert.Empty(t, one.Error)
+		listed++
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Zero(t, silent)
+	assert.Equal(t, s.groups, listed)
+}
+
 // What a node says of a group is one line, and one row of a table.
 func TestAStatusIsALineAndARow(t *testing.T) {
 	t.Parallel()
@@ -153,6 +222,25 @@ func TestAStatusIsALineAndARow(t *testing.T) {
 	able := shown("host:1", elector.Report{Status: elector.Status{Role: memberstate.Follower}, Unable: time.Second})
 	assert.Equal(t, "follower", able.role())
 	assert.Zero(t, able.Unable, "it is able")
+}
+
+// Scripts read all that a node says.
+func TestAStatusHasAllItsFields(t *testing.T) {
+	t.Parallel()
+	s := shown("host:1", elector.Report{
+		Status: elector.Status{
+			Self: "n1", Group: "orders", Role: memberstate.Leader, Term: 7, Leader: "n1", Vote: "n2", LastLeader: "n3", Departure: protocol.DepartedSilent,
+			Revision: 4, Inability: protocol.NotAbleDisk,
+		},
+		Lease: 1500 * time.Millisecond, Ledger: memberstate.Position{Term: 6, Index: 42}, QuorumAge: 20 * time.Millisecond,
+		Unable: time.Second, Preferred: true, LastChoice: true,
+	})
+	var line strings.Builder
+	require.NoError(t, s.print(&line, true))
+	assert.JSONEq(t, fmt.Sprintf(`{"address":"host:1","node":"n1","group":"orders","role":"leader","term":7,"leader":"n1","vote":"n2","revision":4,
+		"last_leader":"n3","departure":%q,"lease_left_nanos":1500000000,"ledger_term":6,"ledger_index":42,"quorum_age_nanos":20000000,
+		"inability":%q,"unable_nanos":1000000000,"preferred":true,"last_choice":true}`, protocol.DepartedSilent, protocol.NotAbleDisk), line.String())
+	assert.Equal(t, []string{"n1", "1.5s", "6/42", "20ms ago"}, s.row()[5:9])
 }
 
 // A node that was asked at two addresses is shown once, with its answer if there is one.

@@ -56,3 +56,12 @@ func TestTheSecondSignalHurriesANode(t *testing.T) {
 	stop()
 	assert.ErrorIs(t, ctx.Err(), context.Canceled)
 }
+
+// Under nohup a terminal that is closed stops no node.
+func TestASignalThatIsIgnoredStopsNothing(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	_, _, stop := untilStopped(t.Context())
+	defer stop()
+	assert.True(t, signal.Ignored(syscall.SIGHUP))
+}

@@ -75,6 +75,7 @@ func TestATermIsRaisedWhenItsCostIsConfirmed(t *testing.T) {
 func TestATermIsOnlyRaised(t *testing.T) {
 	path := storeWith(t, "orders")
 	assert.Contains(t, fail(t, exitFailed, "store", "raise", path, "--group", "orders", "--to", "3", "--yes"), "which is 3")
+	assert.Contains(t, fail(t, exitFailed, "store", "raise", path, "--group", "orders", "--to", "3"), "which is 3", "it does not ask before that")
 	assert.Contains(t, fail(t, exitFailed, "store", "raise", path, "--group", "users", "--to", "9", "--yes"), "no record of the group")
 	assert.Contains(t, fail(t, exitUsage, "store", "raise", path, "--to", "9"), "--group and --to")
 	assert.Contains(t, fail(t, exitFailed, "store", "raise", path+"x", "--group", "orders", "--to", "9"), "there is no store")

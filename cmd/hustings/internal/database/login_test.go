@@ -5,6 +5,7 @@ package database_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -111,6 +112,27 @@ func TestEtcdIsGivenUserAndPassword(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, db.Prepare(t.Context()), "no")
 	assert.Equal(t, "\n\x03ada\x12\x07s3cret/", <-said)
+	assert.NoError(t, db.Close())
+	server.Stop()
+	assert.NoError(t, <-ended)
+}
+
+// A node that could not read its lease prepares the database again, and must not leave a client behind each time.
+func TestAnEtcdThatIsPreparedAgainKeepsItsClient(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	logins := make(chan struct{}, 2)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error {
+		logins <- struct{}{}
+		return errors.Join(call.RecvMsg(new(emptypb.Empty)), call.SendMsg(new(emptypb.Empty)))
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	db, err := database.Open("etcd://ada:s3cret@"+l.Addr().String(), database.ForCandidates)
+	require.NoError(t, err)
+	require.NoError(t, db.Prepare(t.Context()))
+	require.NoError(t, db.Prepare(t.Context()))
+	assert.Len(t, logins, 1)
 	assert.NoError(t, db.Close())
 	server.Stop()
 	assert.NoError(t, <-ended)

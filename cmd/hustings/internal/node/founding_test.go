@@ -193,6 +193,14 @@ func TestAStoreThatCannotBeCreatedIsAnError(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 			return filepath.Join(dir, "file", "data"), "not a directory"
 		},
+		"the directory is a link to nowhere, as when a disk is not mounted": func(t *testing.T, dir string) (data, says string) {
+			t.Helper()
+			data = filepath.Join(dir, "link")
+			if err := os.Symlink(filepath.Join(dir, "disk", "data"), data); err != nil {
+				t.Skip("this process may not make a link:", err)
+			}
+			return data, "mkdir " + data
+		},
 		"peers cannot be recorded": func(t *testing.T, dir string) (data, says string) {
 			t.Helper()
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, "n0.peers.new", "taken"), 0o700))

@@ -1,6 +1,10 @@
 package node
 
 import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
 	"reflect"
 	"testing"
 
@@ -53,4 +57,27 @@ func TestALocalPreferenceNamesOneOfTheNodes(t *testing.T) {
 	require.NoError(t, c.checkLocal(members, data))
 	c.Group = ""
 	require.Error(t, c.checkLocal(members, data))
+}
+
+// Whoever looks at it again and again does not fill the disk.
+func TestLocalNodesLeaveNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP"} {
+		t.Setenv(name, dir)
+	}
+	there := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	require.NoError(t, Local(ctx, 1, Config{Group: "demo"}, NewPrinter(io.Discard, false), slog.New(slog.DiscardHandler), func(Member) {
+		assert.Len(t, there(), 1, "their stores")
+		stop()
+	}))
+	assert.Empty(t, there())
 }

@@ -75,6 +75,15 @@ func withoutTimes(t *testing.T, text string) (lines []string) {
 	return lines
 }
 
+// Scripts read what a member knows, and which process of the node says so.
+func TestAnEventSaysWhatAMemberKnows(t *testing.T) {
+	m := member{id: "n#7", name: "n", process: "7", group: "g"}
+	s := elector.Status{Role: memberstate.Follower, Term: 3, Leader: "o", Vote: "p", Inability: protocol.NotAbleDisk}
+	assert.Equal(t, Event{
+		Event: "role", Node: "n#7", Process: "7", Group: "g", Term: 3, Role: "follower", Leader: "o", Inability: protocol.NotAbleDisk.String(), Vote: "p",
+	}, m.role(s))
+}
+
 // Scripts get two times, one to read and one to measure with.
 func TestAnEventHasTheTimeOfDay(t *testing.T) {
 	var out strings.Builder
@@ -117,18 +126,26 @@ func TestAnOfficeIsPrintedFromBeginningToEnd(t *testing.T) {
 		m := member{id: "n", group: "g", out: NewPrinter(&out, true), leases: true}
 		h := &holder{term: 3, until: time.Now().Add(time.Minute), held: true}
 		m.elects(h, time.Second, time.Minute, Config{})
+		earliest := until(h.until)
 		ctx, leave := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- m.lead(ctx, 3) }()
 		synctest.Wait()
 		leave()
 		require.NoError(t, <-ended)
+		latest := until(h.until)
 		var told []string
 		for line := range strings.Lines(out.String()) {
 			var e Event
 			require.NoError(t, json.Unmarshal([]byte(line), &e))
 			assert.EqualValues(t, 3, e.Term)
 			told = append(told, e.Event)
+			if e.Event == "lease" {
+				assert.LessOrEqual(t, earliest, e.UntilNanos)
+				assert.LessOrEqual(t, e.UntilNanos, latest)
+			} else {
+				assert.Zero(t, e.UntilNanos)
+			}
 		}
 		assert.Equal(t, []string{"lead", "lease", "unlead"}, told)
 	})

@@ -266,6 +266,30 @@ func TestTheEndOfAnOfficeIsNoFailureOfTheProgram(t *testing.T) {
 	}
 }
 
+// A graceful program has the rest of its lease to end. A watchdog that does not kill it then is killed.
+func TestAGracefulProgramHasTheRestOfItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := ordered(t)
+		w.cgroup, w.outer = "", exec.Command("true")
+		require.NoError(t, w.outer.Run())
+		w.until = monotonic() + int64(long)
+		ended := make(chan struct{})
+		go func() {
+			w.finish(true)
+			close(ended)
+		}()
+		cut := func() bool { _, err := w.orders.Stat(); return err != nil }
+		<-time.After(long / 2)
+		synctest.Wait()
+		assert.False(t, cut())
+		<-time.After(long/2 + stubborn)
+		synctest.Wait()
+		assert.True(t, cut())
+		close(w.ended)
+		<-ended
+	})
+}
+
 // Without a lease there is no new deadline. A graceful program keeps its last one.
 func TestALostLeaseMovesNoDeadline(t *testing.T) {
 	seen, calls := filepath.Join(t.TempDir(), "seen"), 0

@@ -41,6 +41,14 @@ func TestAProgramThatEndsByItselfIsTheReason(t *testing.T) {
 	assert.Equal(t, 1, p.standby.failures, "it has failed at once")
 }
 
+// A command may be longer than the system allows. The operator reads so, and not that a watchdog has failed.
+func TestAProgramThatCannotBeStartedIsTheReason(t *testing.T) {
+	p := &program{command: "true " + strings.Repeat("x", 32*os.Getpagesize())}
+	err := runProgram(t.Context(), t, p, noLease)
+	assert.EqualError(t, err, "the program has ended by itself: fork/exec /bin/sh: argument list too long")
+	assert.Equal(t, 1, p.standby.failures)
+}
+
 // A lease that is not renewed ends the program, and is reported as the reason.
 func TestALeaseThatRunsOutIsTheReason(t *testing.T) {
 	end := monotonic() + int64(10*time.Millisecond)

@@ -74,6 +74,25 @@ func TestASlowWebClientIsDisconnected(t *testing.T) {
 	})
 }
 
+// Nor is one waited for that does not read its answer.
+func TestAWebClientThatDoesNotReadIsDisconnected(t *testing.T) {
+	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		t.Helper()
+		answered := func(wait time.Duration) bool {
+			c := visit()
+			_, err := io.WriteString(c, whole)
+			require.NoError(t, err)
+			<-time.After(wait)
+			synctest.Wait()
+			_, err = c.Read(make([]byte, 1))
+			require.NoError(t, c.Close())
+			return err == nil
+		}
+		assert.True(t, answered(2*patience-1))
+		assert.False(t, answered(2*patience))
+	})
+}
+
 func TestTheHeaderOfARequestIsBounded(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
 		t.Helper()

@@ -286,6 +286,11 @@ func TestAReportHasAllItsFigures(t *testing.T) {
 	r.Wire = "memory"
 	assert.Contains(t, printed(t, &r), "connected in memory.\n")
 	assert.NotContains(t, printed(t, &r), "still without a leader")
+	none := r
+	none.Death = &Death{Node: "n1", Groups: 4}
+	assert.NotContains(t, printed(t, &none), "\n  mean", "there is no time without a group that is led again")
+	r.Death.Leads = map[string]int{"n6": 1, "n5": 2, "n4": 3, "n3": 4, "n2": 5, "n0": 6}
+	assert.Contains(t, printed(t, &r), "n0 6, n2 5, n3 4, n4 3, n5 2, n6 1 groups", "sorted by their names")
 	again := Report{}
 	of, err := json.Marshal(r)
 	require.NoError(t, err)
