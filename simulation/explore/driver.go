@@ -113,15 +113,14 @@ func (w *execution) withdraw(order inputKind) {
 
 // order gives an order to hand over, or to resign. A transfer is refused while another one is under way.
 func (w *execution) order(in protocol.Input) {
-	transfer, resign := w.session.Ordered()
-	switch phase := w.session.Handover().Phase; {
+	switch transfer, _ := w.session.Ordered(); {
 	case in.Kind == protocol.Resign:
 		w.orders(transfer, true)
 		w.ordered = resigns
-	case phase != protocol.NoHandover || transfer || resign:
+	case w.session.HandsOver():
 		return
 	default:
-		w.orders(true, resign)
+		w.orders(true, false)
 		w.ordered = handsOver
 	}
 	w.begin(in)

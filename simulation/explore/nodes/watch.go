@@ -162,7 +162,7 @@ func (p *process) facts() (f facts) {
 		f.terms[place] = max(m.group.State().Term, p.disk.records[place].Term)
 		f.leads[place] = m.leads()
 		if m.running() {
-			f.hold[place], f.held[place] = m.lease(), m.held
+			f.hold[place], f.held[place] = time.Duration(m.lease()), m.held
 		}
 		for other := range p.ids {
 			f.counted[place][other] = p.counted(m, other)
