@@ -91,6 +91,7 @@ func (n *node) start() {
 	if most := w.options.Campaigns; most > 0 {
 		n.host.LimitCampaigns(most)
 		n.intake.LimitTurn(most)
+		n.host.LimitQueues(1 + most)
 		n.host.LimitLeavings(max(most, len(n.members)/4)) // what takes many round trips is not quiet
 	}
 	n.host.At(n.local())

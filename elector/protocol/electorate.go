@@ -68,7 +68,7 @@ func (s *Electorates) Leave(e *Electorate) {
 	}
 }
 
-// Len is how many there are.
+// Len is how many there are, for tests.
 func (s *Electorates) Len() (n int) {
 	for _, alike := range s.all {
 		n += len(alike)

@@ -105,6 +105,7 @@ var handwritten = []mutant{
 	{"second-loss-is-not-shown-at-once", "elector/protocol/session.go", "\tx.told = x.told && x.Input.HasLedger\n", "", ""},
 	{"message-with-the-bond-of-the-one-before", "elector/protocol/peers.go", "\tq.Bond = bond\n", "\tif bond != nil {\n\t\tq.Bond = bond\n\t}\n", ""},
 	{"leader-that-waits-is-not-looked-at-again", "elector/protocol/node.go", "\t\tif g.Waits() && g.Role == memberstate.Leader {\n\t\t\tn.alarms.set(g, n.now+g.Rules.Timing.Heartbeat) // to look again; the queue keeps the ring once\n\t\t}\n", "", ""},
+	{"full-queue-takes-no-alarm", "elector/protocol/node.go", "\t\tn.transientOf(g).add(&waiting{*in, what})\n", "\t\tif _, messages := g.Queued(); messages < n.mostQueued {\n\t\t\tn.transientOf(g).add(&waiting{*in, what})\n\t\t}\n", ""},
 	{"leader-that-waits-goes-on-beating", "elector/protocol/node.go", "\t\tif g.place != 0 {\n\t\t\tn.beats.waits", "\t\tif g.Bonded() {\n\t\t\tn.beats.waits", ""},
 	{"woken-leader-counts-beats-that-nobody-answered", "elector/protocol/session_rest.go", "\t\tif i == 0 {\n\t\t\tacks |= answered\n", "\t\tif i >= 0 {\n\t\t\tacks |= answered\n", ""},
 	{"lease-of-an-earlier-beat-in-the-same-place", "elector/protocol/sent.go", "= now, q.Lease", "= now, max(q.Lease, s.leases[q.Round%recentBeats])", ""},
