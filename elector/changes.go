@@ -88,7 +88,7 @@ func (e *Elector) rules() *protocol.Rules {
 			return r
 		}
 	}
-	return &e.electorate().Rules
+	return &e.group.Electorate.Rules
 }
 
 // Obey keeps the rules that the member obeys from now on for those who ask.

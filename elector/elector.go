@@ -65,7 +65,9 @@ func (e *Elector) Alive() {
 }
 
 // Host is the host that the group belongs to.
-func (e *Elector) Host() *Host { return e.electorate().host }
+func (e *Elector) Host() *Host { return e.group.Owner.(*Host) }
+
+func (e *engine) Host() *Host { return (*Elector)(e).Host() }
 
 // Members lists the members of the group, as they were configured, the voters
 // first.

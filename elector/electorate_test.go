@@ -33,14 +33,33 @@ func TestGroupsWithTheSameMembersAndRulesShareThem(t *testing.T) {
 			config := GroupOf("h", "n0", "n1", "n2")
 			c.change(&config)
 			second := MustJoin(t, h, config)
-			assert.Equal(t, c.shared, first.electorate() == second.electorate())
-			for _, el := range []*Elector{first, second} {
-				assert.NotNil(t, h.electorates[el.electorate().key], "the host has it while a group has it")
+			assert.Equal(t, c.shared, first.group.Electorate == second.group.Electorate)
+			kinds := 2
+			if c.shared {
+				kinds = 1
 			}
+			assert.Equal(t, kinds, h.electorates.Len())
 			require.NoError(t, first.Stop(t.Context()))
-			assert.NotNil(t, h.electorates[second.electorate().key])
+			assert.Equal(t, 1, h.electorates.Len(), "the host has it while a group has it")
+			again := MustJoin(t, h, GroupOf("g", "n0", "n1", "n2"))
+			assert.Equal(t, c.shared, again.group.Electorate == second.group.Electorate)
 		})
 	}
+}
+
+// Lists of observers may differ. No digest tells them apart.
+func TestOtherObserversAreNotShared(t *testing.T) {
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	observed := func(group, by string) *Elector {
+		c := GroupOf(group, "n0", "n1")
+		c.Members = append(c.Members, memberstate.Member{ID: by, Observer: true})
+		return MustJoin(t, h, c)
+	}
+	first, second, third := observed("g", "n8"), observed("h", "n9"), observed("i", "n9")
+	assert.NotSame(t, first.group.Electorate, second.group.Electorate)
+	assert.Same(t, second.group.Electorate, third.group.Electorate)
+	require.NoError(t, second.Stop(t.Context()))
+	assert.Equal(t, 2, h.electorates.Len())
 }
 
 // Any text may be an id.
@@ -48,19 +67,19 @@ func TestMembersThatArePrintedAlikeAreNotTheSame(t *testing.T) {
 	h := IsolatedHost(t, new(memberstate.MemStore))
 	first, second := MustJoin(t, h, GroupOf("g", "n0", "a b", "c")), MustJoin(t, h, GroupOf("h", "n0", "a", "b c"))
 	require.Equal(t, first.group.Members.String(), second.group.Members.String())
-	assert.NotSame(t, first.electorate(), second.electorate())
+	assert.NotSame(t, first.group.Electorate, second.group.Electorate)
 }
 
 func TestNothingIsKeptOfAGroupThatHasEnded(t *testing.T) {
 	host := IsolatedHost(t, new(memberstate.MemStore))
 	for _, started := range []bool{false, true} {
 		el := MustJoin(t, host, GroupOf("g", "n0"))
-		require.Len(t, host.electorates, 1)
+		require.Equal(t, 1, host.electorates.Len())
 		if started {
 			require.NoError(t, el.Start())
 		}
 		require.NoError(t, el.Stop(t.Context()))
-		assert.Empty(t, host.electorates)
+		assert.Zero(t, host.electorates.Len())
 		assert.Empty(t, host.Electors())
 	}
 }
@@ -70,5 +89,5 @@ func TestNothingIsKeptOfAGroupThatIsRefused(t *testing.T) {
 	MustJoin(t, host, GroupOf("g", "n0"))
 	_, err := host.Join(GroupOf("g", "n0", "n1"))
 	require.ErrorIs(t, err, ErrGroupExists)
-	assert.Len(t, host.electorates, 1)
+	assert.Equal(t, 1, host.electorates.Len())
 }

@@ -41,7 +41,7 @@ type Host struct {
 
 	mu          sync.Mutex
 	intake      protocol.Intake
-	electorates map[electorateKey]*electorate
+	electorates protocol.Electorates
 	stopped     chan struct{} // closed when the loop of the last start has ended
 
 	// The fields from here on belong to the loop.
@@ -63,7 +63,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	h := &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
-		electorates: make(map[electorateKey]*electorate), shared: make(map[uint32]*office.Shared),
+		shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
 	if h.held = config.Hold; h.held {
@@ -83,12 +83,13 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	shared := h.share(own)
+	own.Owner = h
+	shared := h.electorates.Share(own)
 	e := &Elector{ledgerEnd: config.LedgerEnd}
-	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
+	e.group = protocol.NewGroup(shared, config.Group, (*engine)(e))
 	e.group.Weigh(config.Weight)
 	if err := h.intake.Join(&e.group); err != nil {
-		h.unshare(shared)
+		h.electorates.Leave(shared)
 		return nil, err
 	}
 	e.view.Store(new(numberedView))

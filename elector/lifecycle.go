@@ -95,7 +95,7 @@ func (e *Elector) finish(err error) {
 		e.ensureCompletion().err = err
 	}
 	h.intake.Over(&e.group)
-	h.unshare(e.electorate())
+	h.electorates.Leave(e.group.Electorate)
 	if x := e.extras.Load(); x != nil && x.completion != nil {
 		close(x.completion.ended)
 	}

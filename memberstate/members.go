@@ -214,6 +214,11 @@ func (m Members) List() []Member {
 	return list
 }
 
+// Equal says whether the two lists have the same voters and the same observers.
+func (m Members) Equal(other Members) bool {
+	return m.voters == other.voters && slices.Equal(m.ids, other.ids)
+}
+
 // Digest is a fingerprint of the voters. Members whose lists of voters differ count
 // different quorums and must ignore each other's messages.
 func (m Members) Digest() uint64 { return m.digest }

@@ -14,7 +14,6 @@ import (
 	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/internal/ledger"
-	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // defaultTick is how often a leader writes in a scenario, busiestTick how often it does at most. Each
@@ -125,18 +124,18 @@ func (m *member) Lead(term memberstate.Term) {
 		return
 	}
 	w, e := m.world, &m.engine
-	if e.Running != 0 {
-		w.check.Violated(invariant.OneOffice, &m.Member, "its engine must serve term %d while it still serves term %d", term, e.Running)
-	}
-	e.Leading, e.Running, e.ending = term, term, false
+	w.check.Serves(&m.Member, term)
+	e.Leading, e.Running, e.Served, e.ending = term, term, term, false
 	e.acked = [maxNodes]uint64{}
-	w.check.Served(&m.Member)
 	m.touch()
 	w.about(int64(w.choices.Span(choice.Tick, m.Index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
 }
 
 // EndLead ends the context of Lead. Its Lead takes a while to return.
-func (m *member) EndLead(memberstate.Term) {
+func (m *member) EndLead(term memberstate.Term) {
+	if m.Alive {
+		m.world.check.Leaves(&m.Member, term)
+	}
 	m.engine.Leading, m.engine.ending, m.engine.Ending = 0, true, max(m.world.now, 1)
 	if m.Alive {
 		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.Slow)

@@ -86,7 +86,7 @@ func (m *member) join() {
 		m.away = 0
 		m.switchLease()
 	}
-	shared := m.share(&m.electorate)
+	shared := m.shared.Share(m.electorate)
 	m.Rules = &shared.Rules
 	m.group = protocol.NewGroup(shared, w.groups[m.Place], m)
 	m.group.Weigh(w.weight(m.Place))
@@ -99,7 +99,7 @@ func (m *member) join() {
 	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(record, known, end))
 	w.tracer.starts(m)
 	if err != nil {
-		m.intake.Over(&m.group)
+		m.over()
 		m.foundOut(err)
 		return
 	}

@@ -1,11 +1,12 @@
 // The leases of a process, its own of each group and those that groups share, as a host keeps them: see package
-// internal/office. What a group holds is the later of the two.
+// internal/office. When they end is a protocol.Expiry, there and here.
 
 package simulation
 
 import (
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
@@ -13,8 +14,8 @@ import (
 
 // held is what a member holds.
 type held struct {
-	until  time.Duration // by the clock of its node
-	shares uint32        // the lease that it shares, too; 0: none
+	own    protocol.Expiry // by the clock of its node
+	shares uint32          // the lease that it shares, too; 0: none
 }
 
 // dropLease ends the member's lease.
@@ -29,17 +30,25 @@ func (m *member) Hold(until time.Duration) {
 		m.dropLease()
 		return
 	}
-	if m.held.shares = 0; m.Lease.Term != 0 && until < m.held.until {
-		m.world.check.Violated(invariant.OneLease, &m.Member, "its lease in term %d is taken back to %v from %v", m.Lease.Term, until, m.held.until)
+	had := m.leaseEnd()
+	if m.Lease.Term != 0 && until < time.Duration(had) {
+		m.world.check.Violated(invariant.OneLease, &m.Member, "its lease in term %d is taken back to %v from %v", m.Lease.Term, until, time.Duration(had))
 	}
-	m.extends(until)
+	if m.held = (held{own: protocol.Expiry(until)}); had != 0 {
+		m.held.own = had.Extended(until, m.local())
+	}
+	m.lasts(had, until)
 }
+
+// leaseEnd is when the member's lease ends; 0: it has none.
+func (m *member) leaseEnd() protocol.Expiry { return m.held.own.With(m.leases[m.held.shares]) }
 
 // Share has the member's lease last as long as the one of this number, too.
 func (m *member) Share(number uint32) {
 	if m.Alive {
+		had := m.leaseEnd()
 		m.held.shares = number
-		m.extends(max(m.held.until, m.leases[number]))
+		m.lasts(had, time.Duration(m.leaseEnd()))
 	}
 }
 
@@ -49,10 +58,16 @@ func (n *node) HoldShared(number uint32, until time.Duration) {
 		return
 	}
 	if n.leases == nil {
-		n.leases = make(map[uint32]time.Duration)
+		n.leases = make(map[uint32]protocol.Expiry)
 	}
-	if n.leases[number] = until; until == 0 {
+	had := n.leases[number]
+	switch {
+	case until == 0:
 		delete(n.leases, number)
+	case had == 0:
+		n.leases[number] = protocol.Expiry(until)
+	default:
+		n.leases[number] = had.Extended(until, n.local())
 	}
 	for place := range n.members {
 		m := &n.members[place]
@@ -60,22 +75,23 @@ func (n *node) HoldShared(number uint32, until time.Duration) {
 		case m.held.shares != number:
 		case until == 0:
 			n.world.check.Violated(invariant.OneLease, &m.Member, "the lease that it shares ends, and it was not told")
-		case until > m.held.until:
-			m.extends(until)
+		case until > time.Duration(m.held.own.With(had)):
+			m.lasts(m.held.own.With(had), until)
 		}
 	}
 }
 
-// extends has the member's lease last until a time. A lease that has run out must not be extended, because the engine may
-// have acted on its end.
-func (m *member) extends(until time.Duration) {
-	if m.Lease.Term != 0 && m.held.until <= m.local() && until > m.held.until {
+// lasts checks a lease that is to last until a time, and notes when it ends. A lease that has run out must not be extended,
+// because the engine may have acted on its end.
+func (m *member) lasts(had protocol.Expiry, until time.Duration) {
+	if m.Lease.Term != 0 && !had.Holds(m.local()) && until > time.Duration(had) {
 		m.world.check.Violated(invariant.OneLease, &m.Member, "its lease in term %d is extended after it has run out", m.Lease.Term)
 	}
 	term := m.group.State().Term
-	more := m.Lease.Term != term || until > m.held.until // otherwise it was checked before, perhaps by other rules
-	if m.held.until, m.Lease = until, (check.Lease{Term: term, Until: m.clock.When(until)}); more {
-		m.world.check.Leased(&m.Member, until, m.local())
+	more := m.Lease.Term != term || until > time.Duration(had) // otherwise it was checked before, perhaps by other rules
+	end := time.Duration(m.leaseEnd())
+	if m.Lease = (check.Lease{Term: term, Until: m.clock.When(end)}); more {
+		m.world.check.Leased(&m.Member, end, m.local())
 	}
 	m.world.about(max(m.Lease.Until, m.world.now)-m.world.now, leaseEnds, m, m.Incarnation)
 }

@@ -28,7 +28,7 @@ func (m *member) left() {
 	if e.Running != 0 {
 		w.check.Violated(invariant.OneOffice, &m.Member, "its engine still serves term %d after its group has ended", e.Running)
 	}
-	m.intake.Over(&m.group)
+	m.over()
 	// Appends that were heard and are not in the ledger are not accepted any more.
 	e.writing, e.announced = [mostWrites]addition{}, 0
 	if w.calm {
@@ -52,4 +52,10 @@ func (m *member) switchLease() {
 	} else {
 		r.Lease = r.Timing.Detection()
 	}
+}
+
+// over has the process forget the group, as a host does.
+func (m *member) over() {
+	m.intake.Over(&m.group)
+	m.shared.Leave(m.group.Electorate)
 }

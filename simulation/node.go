@@ -28,21 +28,21 @@ type node struct {
 	members []member // by group
 	host    *protocol.Node
 	intake  protocol.Intake
-	taken   protocol.Taken         // from it
-	shared  []*protocol.Electorate // that its groups have joined with in this incarnation
+	taken   protocol.Taken       // from it
+	shared  protocol.Electorates // that its groups have joined with in this incarnation
 
 	saved    bool // its save has ended while it is paused, or its disk hangs
 	gone     bool // it crashed, and is not started again before all is healed
 	disk     disk.Disk
 	trouble  Fault // what will become of the next save; 0: nothing
 	clock    clock.Clock
-	leases   map[uint32]time.Duration // until when the leases last that groups share
-	wall     time.Duration            // how far its wall clock is ahead of clock; nothing depends on it
-	arrived  []parcel                 // the messages that wait in its intake
-	orders   []func()                 // what its engines do when its pause ends
-	touched  uint64                   // a bit for each group that has changed in this turn
-	turns    int                      // that the node has taken
-	slowDisk bool                     // saves take long
+	leases   map[uint32]protocol.Expiry // the leases that groups share
+	wall     time.Duration              // how far its wall clock is ahead of clock; nothing depends on it
+	arrived  []parcel                   // the messages that wait in its intake
+	orders   []func()                   // what its engines do when its pause ends
+	touched  uint64                     // a bit for each group that has changed in this turn
+	turns    int                        // that the node has taken
+	slowDisk bool                       // saves take long
 
 	judgeHangs bool // its function that judges all engines does not return
 	judgeHeld  bool // and has been called
@@ -82,7 +82,7 @@ func (n *node) start() {
 	n.arrived, n.orders, n.touched, n.judgeHeld = n.arrived[:0], n.orders[:0], 0, false
 	w.alarms.Set(n.Index, 0)
 	n.clock.Start(w.now)
-	n.host, n.intake, n.shared, n.leases = protocol.NewNode(n.name(), n), protocol.Intake{}, nil, nil
+	n.host, n.intake, n.shared, n.leases = protocol.NewNode(n.name(), n), protocol.Intake{}, protocol.Electorates{}, nil
 	n.host.Inspect(n)
 	n.host.SetCapacity(w.capacity(n.Index))
 	n.exchange()
@@ -92,6 +92,7 @@ func (n *node) start() {
 	if most := w.options.Campaigns; most > 0 {
 		n.host.LimitCampaigns(most)
 		n.intake.LimitTurn(most)
+		n.host.LimitQueues(1 + most)
 		n.host.LimitLeavings(max(most, len(n.members)/4)) // what takes many round trips is not quiet
 	}
 	n.host.At(n.local())
@@ -104,20 +105,6 @@ func (n *node) start() {
 	if more {
 		n.turn()
 	}
-}
-
-// share is the electorate of a group that joins. Groups with the same members and rules share one, as those of a Host do.
-func (n *node) share(own *protocol.Electorate) *protocol.Electorate {
-	for _, e := range n.shared {
-		rules := e.Rules
-		rules.Maintenance = nil // the node sets it
-		if rules == own.Rules && e.Members.Digest() == own.Members.Digest() && e.Members.Len() == own.Members.Len() {
-			return e
-		}
-	}
-	e := &protocol.Electorate{Members: own.Members, Rules: own.Rules}
-	n.shared = append(n.shared, e)
-	return e
 }
 
 // crash ends the process. What was not durable is lost.

@@ -29,6 +29,7 @@ func (w *world) record() { w.tape, w.choices.Tape = new(tape), map[choice.Addres
 func (w *world) recorded() *Scenario {
 	o := w.options
 	s := &Scenario{Options: o, Heal: w.core, Delay: w.network.delay, Tick: w.tick, Strikes: w.tape.strikes, choices: w.choices.Tape, origin: &o}
+	s.Preferred = min(s.Preferred, s.Members) // more are drawn where there are fewer, and then all are preferred
 	s.Seed, s.Branches, s.Faults = 0, nil, FaultSet{}
 	return s
 }

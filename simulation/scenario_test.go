@@ -76,6 +76,9 @@ func TestErrorsInScenariosNameTheLine(t *testing.T) {
 		"at 1s resign n0 g9\ngroups 9":            `line 1: "at 1s resign n0 g9": there is no g9`,
 		"groups 2\nat 1s crash n0 g1":             `line 2: "at 1s crash n0 g1": crash strikes no single group`,
 		"groups 2\nat 1s crash n0 all-groups":     `crash strikes no single group`,
+		"at 1s transfer n0 to n0":                 `line 1: "at 1s transfer n0 to n0": n0 is named twice`,
+		"at 1s prefer n0 count 8\nmembers 3":      `line 1: "at 1s prefer n0 count 8": there are 3 voters`,
+		"preferred 4":                             `line 1: "preferred 4": there are 3 voters`,
 		"groups 2\nexpect g2 leader n0 at 1s":     `line 2: "expect g2 leader n0 at 1s": there is no g2`,
 	} {
 		_, err := simulation.ParseScenario(strings.NewReader(text))

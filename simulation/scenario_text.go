@@ -185,8 +185,11 @@ func (s *Scenario) checkLine(l *text.Line, there int) error {
 			return s.checkExpectation(e)
 		}
 	}
-	if strings.HasPrefix(l.Text, "heal ") {
+	switch {
+	case strings.HasPrefix(l.Text, "heal "):
 		return s.checkHeal()
+	case strings.HasPrefix(l.Text, "preferred "):
+		return s.checkPreferred()
 	}
 	return nil
 }
@@ -205,6 +208,13 @@ func (s *Scenario) check() error {
 	}
 	if err := s.checkHeal(); err != nil {
 		return fmt.Errorf("heal: %w", err)
+	}
+	return s.checkPreferred()
+}
+
+func (s *Scenario) checkPreferred() error {
+	if s.Preferred > s.Members {
+		return fmt.Errorf("there are %d voters", s.Members)
 	}
 	return nil
 }
@@ -228,9 +238,15 @@ func (s *Scenario) checkStrike(k *Strike) error {
 		return fmt.Errorf("the scenario ends at %v", s.Duration)
 	}
 	for _, l := range append([][2]int{{k.Node, k.Other}}, k.Links...) {
-		if n := max(l[0], l[1]); n >= maxNodes {
+		switch n := max(l[0], l[1]); {
+		case n >= maxNodes:
 			return fmt.Errorf("there is no n%d", n)
+		case l[0] == l[1] && n >= 0:
+			return fmt.Errorf("n%d is named twice", n)
 		}
+	}
+	if k.Fault == Prefer && k.Count>>s.Members != 0 {
+		return fmt.Errorf("there are %d voters", s.Members)
 	}
 	if k.Group < EveryGroup || k.Group != 0 && !k.Fault.is(perGroup) {
 		return fmt.Errorf("%v strikes no single group", k.Fault)

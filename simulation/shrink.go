@@ -303,6 +303,7 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 	}
 	c := s.clone()
 	c.Members--
+	c.Preferred = min(c.Preferred, c.Members)
 	c.Strikes, c.choices, c.Heal = nil, map[choice.Address]choice.Value{}, nil
 	for _, k := range s.Strikes {
 		if k.Node == out || k.Other == out {
@@ -314,6 +315,9 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 			if l[0] != out && l[1] != out {
 				links = append(links, [2]int{moved(l[0]), moved(l[1])})
 			}
+		}
+		if k.Fault == Prefer {
+			k.Count &= 1<<c.Members - 1
 		}
 		if k.Links = links; links != nil || !k.Fault.is(cutsLinks) {
 			c.Strikes = append(c.Strikes, k)

@@ -15,8 +15,10 @@ import (
 
 func drawTransfer(w *world, s *Strike) bool {
 	drawLeaderOrNode(w, s)
-	s.Other = w.swarm.random.IntN(len(w.nodes))
-	return true
+	if s.Other = w.swarm.random.IntN(len(w.nodes)); s.Other == s.Node {
+		s.Other = (s.Other + 1) % len(w.nodes)
+	}
+	return s.Other != s.Node
 }
 
 // command gives a living process a command. A command for all groups is one turn, as

@@ -157,6 +157,8 @@ type Node struct {
 	draining  drain
 	balancing balancing
 
+	mostQueued int // messages that wait for a group's disk
+
 	inspector Inspector // or nil
 
 	step   *pending // the step under way; one that waits is its group's. Between steps it has no purpose
@@ -172,13 +174,16 @@ type Node struct {
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
 	n := &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration), step: new(pending)}
-	n.muster.most, n.muster.limit, n.beats.most = usualCampaigns, mostCampaigns, rpc.MaxLeavings
+	n.muster.most, n.muster.limit, n.beats.most, n.mostQueued = usualCampaigns, mostCampaigns, rpc.MaxLeavings, maxQueued
 	n.fx.node = n
 	return n
 }
 
 // Inspect sets the node's inspector.
 func (n *Node) Inspect(by Inspector) { n.inspector = by }
+
+// LimitQueues bounds the messages that wait for a group's disk. Without it, the bound suits real nodes.
+func (n *Node) LimitQueues(most int) { n.mostQueued = most }
 
 // At begins a turn. The driver reads the time after everything that it will report in the turn has
 // happened. So no message of the turn arrived later than now, and a promise that a member makes is
@@ -268,7 +273,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 			n.peerOf(g, from).seenAt = n.now
 		}
 		n.open(g)
-		if _, messages := g.Queued(); messages >= maxQueued {
+		if _, messages := g.Queued(); messages >= n.mostQueued {
 			n.edge.Drop(DropQueueFull, 1)
 			return
 		}

@@ -57,7 +57,7 @@ func (n *Node) Obey(g *Group, o *Order) {
 		o.Settled(fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, o.To, g.name))
 	case !leads:
 		o.Settled(ErrNotLeader)
-	case !o.Resign && (g.Handover().Phase != NoHandover || g.transient() != nil && len(g.transient().orders) > 0):
+	case !o.Resign && g.HandsOver():
 		o.Settled(ErrTransferInProgress)
 	default:
 		o.term = g.Term

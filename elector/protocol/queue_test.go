@@ -49,6 +49,17 @@ func TestOnlyMessagesAreCountedAsMessages(t *testing.T) {
 	assert.Equal(t, 1, messages)
 }
 
+func TestMessagesBeyondTheBoundAreDropped(t *testing.T) {
+	d := saving(t)
+	d.node.LimitQueues(2)
+	for range 3 {
+		d.node.Deliver(&d.group, d.asks("n0"))
+	}
+	assert.Equal(t, []Drop{DropQueueFull}, d.dropped)
+	_, messages := d.group.Queued()
+	assert.Equal(t, 2, messages)
+}
+
 func TestAnInputThatIsTakenOutIsForgotten(t *testing.T) {
 	x := new(transient)
 	g := &Group{desk: &desk{rare: &rare{transient: x}}}

@@ -27,7 +27,7 @@ type cohort struct {
 	seats      memberstate.Set // of the bonded followers
 	peers      []*peer         // their nodes
 	confirmed  time.Duration   // when the newest beat was sent that a quorum has answered
-	lease      time.Duration   // until when the lease lasts that the groups share; 0: they have none. See shared_lease.go
+	lease      Expiry          // until when the lease lasts that the groups share; 0: they have none. See shared_lease.go
 	over       bool            // it has run out
 	groups     places
 	called     time.Duration // until when groups have been woken for a member that is there again; 0: there is none

@@ -33,6 +33,12 @@ func (s *Session) Orders(transfers, resignations int) {
 	o.transfers, o.resignations = uint32(transfers), uint32(resignations)
 }
 
+// HandsOver says whether a handover is under way, or an order for one stands. A transfer is refused then.
+func (s *Session) HandsOver() bool {
+	transfer, resign := s.Ordered()
+	return transfer || resign || s.Handover().Phase != NoHandover
+}
+
 // PauseEnded tells the session the result of a Pause, and returns whether a handover waited for it.
 func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 	if s.duties == nil {

@@ -31,25 +31,25 @@ func (r *Rules) leaseFrom(sent time.Duration) time.Duration {
 // admits says whether a leader may join, if the newest beat that a quorum of its own followers has answered was sent at
 // that time.
 func (c *cohort) admits(confirmed, now time.Duration) bool {
-	return c.rules.Lease == 0 || !c.over && now < c.lease && c.lease <= c.rules.leaseFrom(confirmed)
+	return c.rules.Lease == 0 || !c.over && c.lease.Holds(now) && time.Duration(c.lease) <= c.rules.leaseFrom(confirmed)
 }
 
 // beginLease begins the lease of a new cohort.
 func (n *Node) beginLease(c *cohort) {
 	if c.rules.Lease > 0 {
-		c.lease = c.rules.leaseFrom(c.confirmed)
-		n.beats.edge.HoldShared(c.number, c.lease)
+		c.lease = Expiry(c.rules.leaseFrom(c.confirmed))
+		n.beats.edge.HoldShared(c.number, time.Duration(c.lease))
 	}
 }
 
 // renew extends the lease of a cohort by the newest beat that a quorum has answered.
 func (n *Node) renew(c *cohort) {
-	if c.rules.Lease == 0 || c.over || n.now >= c.lease {
+	if c.rules.Lease == 0 || c.over {
 		return
 	}
-	if until := c.rules.leaseFrom(c.confirmed); until > c.lease {
+	if until := c.lease.Extended(c.rules.leaseFrom(c.confirmed), n.now); until != c.lease {
 		c.lease = until
-		n.beats.edge.HoldShared(c.number, until)
+		n.beats.edge.HoldShared(c.number, time.Duration(until))
 	}
 }
 
@@ -84,10 +84,7 @@ func (g *Group) LeaseEnd() time.Duration {
 	case g.packed != nil:
 		own = g.packed.until
 	}
-	if own == 0 {
-		return 0
-	}
-	return max(own, g.cohort.lease)
+	return time.Duration(Expiry(own).With(g.cohort.lease))
 }
 
 // leaseLeft is how much longer a group's lease lasts; zero if it holds none.

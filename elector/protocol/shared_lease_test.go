@@ -81,14 +81,14 @@ func TestALeaderThatWakesTakesTheEndOfTheLeaseAlong(t *testing.T) {
 		f, c := leasing(t, 3)
 		f.node.packOne(f.groups[1])
 		f.later(c.rules.Timing.Heartbeat)
-		until := c.lease
+		until := time.Duration(c.lease)
 		one := f.groups[g]
 		f.node.wake(one)
 		assert.Equal(t, "hold", f.did()[0], name)
 		assert.Equal(t, until, one.duties.lease.until, name)
 		f.later(c.rules.Timing.Heartbeat)
 		assert.Equal(t, until, one.duties.lease.until, name)
-		assert.Greater(t, c.lease, until, name)
+		assert.Greater(t, time.Duration(c.lease), until, name)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestALeaderThatWakesTakesTheEndOfTheLeaseAlong(t *testing.T) {
 func TestALeaderThatWakesKeepsALongerLease(t *testing.T) {
 	f, c := leasing(t, 1)
 	g := f.groups[0]
-	longer := c.lease + time.Second
+	longer := time.Duration(c.lease) + time.Second
 	g.duties.lease.until = longer
 	assert.Equal(t, longer-f.node.now, f.node.figures(g).Lease)
 	f.node.wake(g)
@@ -125,10 +125,10 @@ func TestALeaseIsNotTakenBackWhenAFollowerIsGone(t *testing.T) {
 	n, gone := f.node, f.node.peers.members["n1"]
 	earlier := n.now
 	f.later(c.rules.Timing.Heartbeat)
-	until := c.lease
+	until := time.Duration(c.lease)
 	require.True(t, n.restsWithout(c, gone))
 	assert.Equal(t, earlier, c.confirmed)
-	assert.Equal(t, until, c.lease)
+	assert.Equal(t, until, time.Duration(c.lease))
 	assert.Equal(t, memberstate.SetOf(3), c.seats)
 	assert.False(t, c.admits(earlier, n.now), "its followers have promised less")
 	assert.True(t, c.admits(until-c.rules.leaseFrom(0), n.now))
@@ -139,16 +139,16 @@ func TestALeaseIsNotTakenBackWhenAFollowerIsGone(t *testing.T) {
 	n.confirm(other)
 	assert.Equal(t, earlier+1, c.confirmed)
 	assert.Empty(t, f.shared)
-	assert.Equal(t, until, c.lease)
+	assert.Equal(t, until, time.Duration(c.lease))
 }
 
 // The engines may have been told that they have no lease any more.
 func TestASharedLeaseThatHasRunOutIsNotExtended(t *testing.T) {
 	f, c := leasing(t, 2)
-	until := c.lease
+	until := time.Duration(c.lease)
 	f.later(until - f.node.now)
 	assert.Empty(t, f.shared)
-	assert.Equal(t, until, c.lease)
+	assert.Equal(t, until, time.Duration(c.lease))
 	assert.False(t, c.admits(f.node.now, f.node.now), "nor does a group join")
 
 	f, c = leasing(t, 2)
@@ -163,9 +163,9 @@ func TestLeadersLoseTheirOfficesWithTheSharedLease(t *testing.T) {
 	f, c := leasing(t, 4)
 	n := f.node
 	n.packOne(f.groups[1])
-	longer := c.lease + time.Second
+	longer := time.Duration(c.lease) + time.Second
 	f.groups[2].duties.lease.until = longer
-	n.At(c.lease)
+	n.At(time.Duration(c.lease))
 	n.SharedLeaseOver(8)
 	assert.Empty(t, f.did(), "that is another one")
 	n.Do(&Request{Subject: Subject{Kind: TellSharedLeaseOver}, Number: 7})
@@ -183,7 +183,7 @@ func TestLeadersLoseTheirOfficesWithTheSharedLease(t *testing.T) {
 func TestManyLeadersLoseTheirOfficesTurnByTurn(t *testing.T) {
 	f, c := leasing(t, usualTurn+3)
 	n := f.node
-	n.At(c.lease)
+	n.At(time.Duration(c.lease))
 	n.SharedLeaseOver(7)
 	assert.Len(t, c.groups, 3)
 	due, waits := n.Next()

@@ -22,20 +22,28 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
-// end is when a lease ends; zero once that was found to be past. It changes, but never to an earlier time.
+// end is a [protocol.Expiry] that any goroutine may read.
 type end struct{ at atomic.Int64 }
+
+func (e *end) load() protocol.Expiry { return protocol.Expiry(e.at.Load()) }
+
+// become changes the end, and says false if somebody else has changed it since it was the old one.
+func (e *end) become(old, later protocol.Expiry) bool {
+	return old == later || e.at.CompareAndSwap(int64(old), int64(later))
+}
 
 // holds says whether the end is to come, and makes it zero if it is not.
 func (e *end) holds(now time.Duration) (until time.Duration, held bool) {
 	for {
-		at := e.at.Load()
-		if int64(now) < at {
+		at := e.load()
+		if at.Holds(now) {
 			return time.Duration(at), true
 		}
-		if e.at.CompareAndSwap(at, 0) {
+		if e.become(at, 0) {
 			return 0, false
 		}
 	}
@@ -44,8 +52,7 @@ func (e *end) holds(now time.Duration) (until time.Duration, held bool) {
 // extend moves the end, unless it is past.
 func (e *end) extend(until, now time.Duration) {
 	for {
-		old := e.at.Load()
-		if int64(until) <= old || old <= int64(now) || e.at.CompareAndSwap(old, int64(until)) {
+		if old := e.load(); e.become(old, old.Extended(until, now)) {
 			return
 		}
 	}
@@ -72,7 +79,7 @@ func NewLease(term memberstate.Term, until time.Duration) *Lease {
 }
 
 // Until is the lease's own end, or zero once Holds has returned false.
-func (l *Lease) Until() time.Duration { return time.Duration(l.own.at.Load()) }
+func (l *Lease) Until() time.Duration { return time.Duration(l.own.load()) }
 
 // Holds says whether the lease is held, and until when. Once Holds has returned false, the
 // lease cannot be extended, because the caller may have acted on that.
@@ -87,7 +94,7 @@ func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
 // holds does what Holds does. Found says that this call has found first that the lease is over.
 func (l *Lease) holds(now time.Duration) (until time.Duration, held, found bool) {
 	for {
-		own := l.own.at.Load()
+		own := l.own.load()
 		if own == 0 {
 			return 0, false, false
 		}
@@ -97,13 +104,13 @@ func (l *Lease) holds(now time.Duration) (until time.Duration, held, found bool)
 				continue
 			}
 			if held {
-				return max(until, time.Duration(own)), true, false
+				return time.Duration(own.With(protocol.Expiry(until))), true, false
 			}
 		}
-		if int64(now) < own {
+		if own.Holds(now) {
 			return time.Duration(own), true, false
 		}
-		if l.own.at.CompareAndSwap(own, 0) {
+		if l.own.become(own, 0) {
 			return 0, false, true
 		}
 	}
@@ -129,8 +136,7 @@ func (l *Lease) Leave(clock func() time.Duration) {
 		return
 	}
 	for { // its own end comes first: at no time neither counts
-		own, until := l.own.at.Load(), s.end.at.Load()
-		if own == 0 || until <= own || l.own.at.CompareAndSwap(own, until) {
+		if own := l.own.load(); l.own.become(own, own.With(s.end.load())) {
 			break
 		}
 	}
@@ -205,7 +211,7 @@ func NewShared(until time.Duration, clock func() time.Duration, lapsed func()) *
 }
 
 // Until is the end of the shared lease, or zero once it was found to be past.
-func (s *Shared) Until() time.Duration { return time.Duration(s.end.at.Load()) }
+func (s *Shared) Until() time.Duration { return time.Duration(s.end.load()) }
 
 // Extend extends the lease of all that share it, unless it has run out.
 func (s *Shared) Extend(until, now time.Duration) { s.end.extend(until, now) }

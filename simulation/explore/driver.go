@@ -7,6 +7,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -38,11 +39,6 @@ func (n *node) leaseLeft() int { return int(max(n.driver.hold-n.time.now, 0) / t
 
 // lapsed says whether its lease has run out and its session does not know yet.
 func (n *node) lapsed() bool { return n.driver.hold != 0 && !n.holdsLease() }
-
-// mayServe says whether the node's engine may serve: it leads and, with leases, holds one.
-func (n *node) mayServe(r *protocol.Rules) bool {
-	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
-}
 
 // raise delivers an event to the session; false if the event is impossible now. The events: the lease has run
 // out; Lead returns, after its context has ended or, within some bounds, because the engine does not want to
@@ -113,15 +109,14 @@ func (w *execution) withdraw(order inputKind) {
 
 // order gives an order to hand over, or to resign. A transfer is refused while another one is under way.
 func (w *execution) order(in protocol.Input) {
-	transfer, resign := w.session.Ordered()
-	switch phase := w.session.Handover().Phase; {
+	switch transfer, _ := w.session.Ordered(); {
 	case in.Kind == protocol.Resign:
 		w.orders(transfer, true)
 		w.ordered = resigns
-	case phase != protocol.NoHandover || transfer || resign:
+	case w.session.HandsOver():
 		return
 	default:
-		w.orders(true, resign)
+		w.orders(true, false)
 		w.ordered = handsOver
 	}
 	w.begin(in)
@@ -142,27 +137,27 @@ func (w *execution) Hold(until time.Duration) {
 	w.node.driver.hold = until
 }
 
+// office is the member's and its engine's.
+func (w *execution) office() check.Office {
+	s, o := &w.session, &w.node.driver
+	return check.Office{
+		Term: s.Term, Lead: o.lead, Runs: o.runs, Ended: o.ended,
+		Serves: s.Role == memberstate.Leader && (!w.model.bounds.Leases || w.node.holdsLease()),
+	}
+}
+
 // Lead begins the engine's Lead.
 func (w *execution) Lead(term memberstate.Term) {
-	n := w.node
-	switch o := &n.driver; {
-	case o.runs:
-		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins before that of term %d has returned", term, o.lead)
-	case o.lead == term:
-		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins again", term)
-	case w.session.Term != term || w.session.Role != memberstate.Leader || w.model.bounds.Leases && !n.holdsLease():
-		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins although the engine may not serve", term)
-	}
-	n.driver.lead, n.driver.runs, n.driver.ended = term, true, false
+	o := w.office()
+	w.broken(o.Begins(term))
+	w.node.driver.lead, w.node.driver.runs, w.node.driver.ended = term, true, false
 }
 
 // EndLead ends Lead's context.
 func (w *execution) EndLead(term memberstate.Term) {
-	o := &w.node.driver
-	if !o.runs || o.lead != term {
-		w.violated(invariant.OneOffice, "the context of its engine's Lead of term %d ends, but this Lead does not run", term)
-	}
-	o.ended = true
+	o := w.office()
+	w.broken(o.Ends(term))
+	w.node.driver.ended = true
 }
 
 // Pause makes the engine pause its writes, at once or later.
@@ -230,22 +225,18 @@ func (w *execution) checkEnded() {
 
 // checkDriver compares the driver's state with the member's.
 func (w *execution) checkDriver() {
-	n, o := w.node, &w.node.driver
-	serves := n.mayServe(&w.model.rules[n.index()])
+	n, o, office := w.node, &w.node.driver, w.office()
+	w.broken(office.Goes())
 	switch {
 	case o.runs && !w.session.Serving():
 		w.violated(invariant.OneOffice, "it may stand before its engine's Lead of term %d has returned", o.lead)
-	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
-		w.violated(invariant.OneOffice, "its engine's Lead of term %d continues although the engine may not serve", o.lead)
 	case n.leads(w.lapsed) && !w.toldToStand:
 		w.violated(invariant.NeverStuck, "it still leads although its lease has run out")
 	case w.hung && n.session.Role == memberstate.Leader:
 		w.violated(invariant.OneOffice, "its LedgerEnd has not returned in time, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
 		w.violated(invariant.NeverStuck, "its engine's writes are paused although no handover is under way")
-	case serves && !o.runs && o.lead != n.session.Term:
-		w.violated(invariant.NeverStuck, "it may serve in term %d, but its engine's Lead was not begun", n.session.Term)
-	case serves && !o.runs && !w.session.Handover().Resigning:
+	case office.Serves && !o.runs && o.lead == n.session.Term && !w.session.Handover().Resigning:
 		w.violated(invariant.NeverStuck, "its engine's Lead of term %d has returned, but it does not resign", n.session.Term)
 	}
 }

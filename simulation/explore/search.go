@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -200,12 +201,12 @@ func (m *model) stateDefect(s *state) (d defect) {
 		if by.Len() > 1 {
 			return defect{invariant.OneLeader, fmt.Sprintf("two members have led term %d", n.session.Term)}
 		}
-		switch leader := n.session.Leader; {
+		switch {
 		case n.session.Role == memberstate.Leader:
 			if d = m.leaderDefect(s, n); !d.none() {
 				return d
 			}
-		case leader != memberstate.Nobody && !by.Has(leader):
+		case !check.FollowsWinner(n.session.Leader, by):
 			return defect{invariant.FollowsWinner, fmt.Sprintf("a member follows another one that has not led term %d", n.session.Term)}
 		}
 	}
@@ -216,19 +217,18 @@ func (m *model) stateDefect(s *state) (d defect) {
 // included, and its ledger has everything that was committed in earlier terms.
 func (m *model) leaderDefect(s *state, n *node) (d defect) {
 	term, votes := n.session.Term, 0
-	quorum := m.bounds.Members/2 + 1 // counted anew, because the machine's own count may be wrong
 	for i := range m.bounds.Members {
 		if v := &m.nodes[s.nodes[i]].session; v.Term > term || v.Term == term && v.Vote == n.seat {
 			votes++
 		}
 	}
-	if votes < quorum {
+	if !check.Elected(votes, m.bounds.Members) {
 		return defect{invariant.WonByQuorum, fmt.Sprintf("term %d is led with %d votes", term, votes)}
 	}
 	for i := range m.acks {
 		a := &m.acks[i]
 		others := a.acknowledgements.and(&s.sent)
-		if others.len()+1 >= quorum && a.term < term && !n.ledger.holds(a.ledger) {
+		if check.Elected(others.len()+1, m.bounds.Members) && a.term < term && !n.ledger.holds(a.ledger) {
 			return defect{invariant.LeaderComplete, fmt.Sprintf("the leader of term %d lacks an entry that was committed in term %d", term, a.term)}
 		}
 	}

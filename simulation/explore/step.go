@@ -213,6 +213,13 @@ func (w *execution) checkState() {
 	}
 }
 
+// broken notes a breach, if it is one.
+func (w *execution) broken(b check.Breach) {
+	if !b.None() && w.defect.none() {
+		w.defect = defect{b.Broken, b.What}
+	}
+}
+
 func (w *execution) violated(broken invariant.Invariant, format string, args ...any) {
 	if w.defect.none() {
 		w.defect = defect{broken, fmt.Sprintf(format, args...)}
@@ -315,7 +322,8 @@ func (w *execution) checkRequest(m *protocol.Message) {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.outOfBounds = true
 	case w.node.driver.runs && before.Role != memberstate.Leader:
-		w.violated(invariant.OneOffice, "it asks for votes before its engine's Lead of term %d has returned", w.node.driver.lead)
+		office := w.office()
+		w.broken(office.Asks())
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
 		w.violated(invariant.OneLeader, "it asks for votes in term %d, in which it may no longer stand", m.Term)
 	case m.Mark == rpc.Handed && w.session.Inability() != protocol.Able:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -139,7 +140,7 @@ func (x *worker) leaseDefect(s *state) defect {
 // a lease for longer than a quorum stands by it. The second would become the first with the right candidate.
 // To a clock that has missed ticks, a lease seems to last longer than it does, by no more than these ticks.
 func leaseDefect(nodes []node, left []int) defect {
-	holders, quorum := 0, len(nodes)/2+1
+	holders := 0
 	wrong := defect{}
 	for i := range nodes {
 		if left[i] == 0 {
@@ -151,7 +152,7 @@ func leaseDefect(nodes []node, left []int) defect {
 				stand++
 			}
 		}
-		if stand < quorum {
+		if !check.Elected(stand, len(nodes)) {
 			wrong = baseless
 		}
 		if holders++; holders > 1 {

@@ -89,7 +89,7 @@ func simulator(first uint64, limit time.Duration) means {
 }
 
 // explorer looks within small bounds. A mutant may have many more states than the code, so the time is limited and
-// the rest is left to other means. It does not run leases.
+// the rest is left to other means. It runs the leases of a group, not those in a database.
 var explorer = means{"explorer", func(m *mutant) bool { return isVoting(m) && !isRare(m) }, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
 	return h.run(ctx, 20*time.Second, "-explore")
 }}

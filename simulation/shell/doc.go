@@ -72,6 +72,12 @@
 // reason why it leads no more, by which the judge learns that it has resigned, and its own
 // numbers of heartbeats, see judge_wire.go.
 //
+// Judge and world share no rule and no part of a world with packages simulation and explore, although all three check
+// many of the same invariants. They are independent on purpose: those two look into nodes, at each step and in one goroutine. If they looked at the
+// wrong thing, or their world forgot something, both would miss the same defects. The judge sees only what a user sees, through
+// goroutines and locks, so it finds out by itself. The other oracles of this kind are in
+// docs/verification.md, "What is judged twice".
+//
 // # Limits
 //
 // These worlds do not cover:

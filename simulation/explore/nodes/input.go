@@ -89,7 +89,7 @@ func (p *process) begin(in input, q *parcel) bool {
 	m := p.members[in.place()]
 	switch in.kind() {
 	case leaseEnds:
-		if m.hold == 0 || m.lease() > p.now || !m.running() {
+		if m.hold == 0 || m.lease().Holds(p.now) || !m.running() {
 			return false
 		}
 		if s := m.shares; s != nil {

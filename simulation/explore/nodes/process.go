@@ -47,7 +47,7 @@ type member struct {
 	process *process
 	place   int
 	group   *protocol.Group
-	hold    time.Duration // until when its own lease lasts; 0: there is none
+	hold    protocol.Expiry // its own lease; 0: there is none
 	held    memberstate.Term
 	shares  *shared // the lease that it shares, too; nil: none
 	beat    uint32  // the newest that was sent
@@ -243,15 +243,18 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 // Hold remembers the lease.
 func (m *member) Hold(until time.Duration) {
 	m.extends(until)
-	if m.hold, m.held, m.shares = until, m.group.State().Term, nil; until == 0 {
+	had := m.lease()
+	if m.hold, m.held, m.shares = protocol.Expiry(until), m.group.State().Term, nil; until == 0 {
 		m.held = 0
+	} else if had != 0 {
+		m.hold = had.Extended(until, m.process.now)
 	}
 }
 
 // shared is a lease that groups share.
 type shared struct {
 	number uint32
-	until  time.Duration
+	until  protocol.Expiry
 }
 
 // HoldShared remembers a lease that groups share.
@@ -265,39 +268,39 @@ func (p *process) HoldShared(number uint32, until time.Duration) {
 		if p.shared == nil {
 			p.shared = make(map[uint32]*shared)
 		}
-		s = &shared{number: number}
-		p.shared[number] = s
+		p.shared[number] = &shared{number, protocol.Expiry(until)}
+		return
 	}
 	for _, m := range p.members {
 		if m.shares == s {
 			m.extends(until)
 		}
 	}
-	s.until = until
+	s.until = s.until.Extended(until, p.now)
 }
 
 // Share remembers that the member's lease is shared, too.
 func (m *member) Share(number uint32) {
 	s := m.process.shared[number]
-	m.extends(max(m.hold, s.until))
+	m.extends(time.Duration(m.hold.With(s.until)))
 	m.shares = s
 }
 
-// lease is until when the member's lease lasts; 0: it has none.
-func (m *member) lease() time.Duration {
+// lease is when the member's lease ends; 0: it has none.
+func (m *member) lease() protocol.Expiry {
 	if m.shares == nil {
 		return m.hold
 	}
-	return max(m.hold, m.shares.until)
+	return m.hold.With(m.shares.until)
 }
 
 // extends checks a lease that is to last until a time. An engine may have acted on the end that it had.
 func (m *member) extends(until time.Duration) {
 	switch had := m.lease(); {
 	case until == 0 || had == 0:
-	case until < had:
+	case until < time.Duration(had):
 		m.process.violated(invariant.OneLease, "a lease of term %d is taken back", m.held)
-	case until > had && had <= m.process.now:
+	case until > time.Duration(had) && !had.Holds(m.process.now):
 		m.process.violated(invariant.OneLease, "a lease of term %d is extended after it has run out", m.held)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -162,7 +163,7 @@ func (p *process) facts() (f facts) {
 		f.terms[place] = max(m.group.State().Term, p.disk.records[place].Term)
 		f.leads[place] = m.leads()
 		if m.running() {
-			f.hold[place], f.held[place] = m.lease(), m.held
+			f.hold[place], f.held[place] = time.Duration(m.lease()), m.held
 		}
 		for other := range p.ids {
 			f.counted[place][other] = p.counted(m, other)
@@ -203,7 +204,7 @@ func compareAll(all []*facts, groups int, now time.Duration) *defect {
 // compare checks two nodes with each other at a time: whether one, which leads, may count on the other.
 func (f *facts) compare(other *facts, index int, now time.Duration) *defect {
 	for place := range f.leads {
-		if f.hold[place] > now && other.hold[place] > now {
+		if check.Overlap(f.hold[place], other.hold[place], now) {
 			return &defect{invariant.OneLease, fmt.Sprintf("in group %s leases of the terms %d and %d are held", groupNames[place], f.held[place], other.held[place])}
 		}
 		sent, voted := f.counted[place][index], other.votedAbove(place, f.leads[place])
@@ -228,7 +229,7 @@ func unbacked(nodes []*facts, holder, groups int, now time.Duration) *defect {
 				stand++
 			}
 		}
-		if stand <= len(nodes)/2 {
+		if !check.Elected(stand, len(nodes)) {
 			return &defect{invariant.OneLease, fmt.Sprintf("n%d: in group %s it holds a lease of term %d, and no quorum stands by it", holder, groupNames[place], f.held[place])}
 		}
 	}

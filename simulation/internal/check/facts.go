@@ -41,6 +41,7 @@ type Engine struct {
 	Told     memberstate.Position // where it said last that its ledger ends
 	Leading  memberstate.Term     // the term in which it serves; 0: it does not
 	Running  memberstate.Term     // the term of a Lead that has not returned; 0: none
+	Served   memberstate.Term     // the term that Lead was called for last, by this process; 0: none
 	Stopped  bool                 // writes are paused for a handover
 	Slow     int64                // the most nanoseconds that it takes to do what it is asked
 	Hangs    bool                 // it does not do some of what it is asked

@@ -57,7 +57,7 @@ func (c *Checker) wonByQuorum(n *Member, term memberstate.Term, r *termRecord) {
 			votes = votes.with(i)
 		}
 	}
-	if votes.count() < c.Majority() {
+	if !Elected(votes.count(), c.Voters) {
 		c.Violated(invariant.WonByQuorum, n, "it leads term %d with %d durable votes", term, votes.count())
 	}
 }
@@ -69,7 +69,7 @@ func (c *Checker) follows(n *Member) {
 		return
 	}
 	c.Counts[invariant.FollowsWinner]++
-	if r := c.of(n).terms.of(m.Term); r != nil && r.led.seat != m.Leader {
+	if r := c.of(n).terms.of(m.Term); r != nil && !FollowsWinner(m.Leader, memberstate.SetOf(r.led.seat)) {
 		c.Violated(invariant.FollowsWinner, n, "it follows n%d, which has not won term %d", m.Leader-1, m.Term)
 	}
 }

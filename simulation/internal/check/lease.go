@@ -45,7 +45,7 @@ func (c *Checker) Leased(n *Member, until, local time.Duration) {
 		c.Violated(invariant.OneLease, n, "its lease in term %d lasts %v longer than a quorum has promised", n.Lease.Term, longer)
 	}
 	for i, other := range c.of(n).members {
-		if other != n && other.Lease.Term != 0 && other.Lease.Until > *c.now && n.Lease.Until > *c.now {
+		if other != n && other.Lease.Term != 0 && Overlap(other.Lease.Until, n.Lease.Until, *c.now) {
 			c.Violated(invariant.OneLease, n, "it holds a lease in term %d until %d while n%d holds one in term %d until %d",
 				n.Lease.Term, n.Lease.Until, i, other.Lease.Term, other.Lease.Until)
 		}

@@ -181,7 +181,7 @@ func (c *Checker) judged(n *Member, x *protocol.Output) {
 	r := &n.asking.vote
 	if x.Judged == protocol.Passed && c.Voters > 1 {
 		c.Counts[invariant.WonByQuorum]++
-		if r.over || r.mark != x.Asked || r.accepted.count() < c.Majority() {
+		if r.over || r.mark != x.Asked || !Elected(r.accepted.count(), c.Voters) {
 			c.Violated(invariant.WonByQuorum, n, "it takes its round for term %d as won with %d acceptances", r.term, r.accepted.count())
 		}
 	}

@@ -160,8 +160,9 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 	if n.Early && *m != n.Stale {
 		c.Violated(invariant.LegalStep, n, "it acts on an alarm that it has replaced")
 	}
-	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.Engine.Running != 0 {
-		c.Violated(invariant.OneOffice, n, "it asks for votes before its engine has stopped serving term %d", n.Engine.Running)
+	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader {
+		office := c.office(n)
+		c.broken(n, office.Asks())
 	}
 }
 
