@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hustings/hustings/elector"
 )
 
 // statefulSet is what the test looks at.
@@ -84,17 +86,30 @@ func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
 	assert.True(t, c.NewIfMissing)
 }
 
+// unit returns the setting of a name in the unit of systemd.
+func unit(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^`+name+`=(.*)$`).FindAllStringSubmatch(deployed(t, "hustings.service"), -1)
+	require.Len(t, found, 1, name)
+	return found[0][1]
+}
+
 func TestNodesUnderSystemdHaveTimeToDrain(t *testing.T) {
-	unit := deployed(t, "hustings.service")
-	setting := func(name string) string {
-		found := regexp.MustCompile(`(?m)^` + name + `=(.*)$`).FindStringSubmatch(unit)
-		require.Len(t, found, 2, name)
-		return found[1]
-	}
-	words := strings.Fields(setting("ExecStart"))
+	words := strings.Fields(unit(t, "ExecStart"))
 	require.Equal(t, "serve", words[1])
 	own := timeOf(t, newServe(), words[2:], "drain-wait")
-	longest, err := time.ParseDuration(setting("TimeoutStopSec"))
+	longest, err := time.ParseDuration(unit(t, "TimeoutStopSec"))
 	require.NoError(t, err)
 	assert.Greater(t, longest, own)
+}
+
+// A node that waits for the others must not be taken for one that does not start, and one that hangs longer than any pause is ended.
+func TestNodesUnderSystemdSayHowTheyAre(t *testing.T) {
+	assert.Equal(t, "notify", unit(t, "Type"))
+	assert.Equal(t, "main", unit(t, "NotifyAccess"), "and not its program")
+	assert.Equal(t, "infinity", unit(t, "TimeoutStartSec"))
+	assert.Equal(t, "on-failure", unit(t, "Restart"), "also after the watchdog")
+	period, err := time.ParseDuration(unit(t, "WatchdogSec"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, period, 20*elector.DefaultTiming().Detection())
 }
