@@ -24,7 +24,12 @@ type statefulSet struct {
 		Template struct {
 			Spec struct {
 				TerminationGracePeriodSeconds int
-				Containers                    []struct {
+				SecurityContext               struct {
+					RunAsUser    int  `yaml:"runAsUser"`
+					RunAsNonRoot bool `yaml:"runAsNonRoot"`
+				} `yaml:"securityContext"`
+				Containers []struct {
+					Image          string
 					Args           []string
 					ReadinessProbe struct {
 						HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
@@ -58,11 +63,17 @@ func timeOf(t *testing.T, cmd *cobra.Command, args []string, flag string) time.D
 	return d
 }
 
-func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
+// deployedSet reads the example of nodes on Kubernetes.
+func deployedSet(t *testing.T) (set statefulSet) {
+	t.Helper()
 	parts := strings.Split(deployed(t, "statefulset.yaml"), "\n---\n")
-	var set statefulSet
 	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(parts[len(parts)-1], "terminationGracePeriodSeconds", "terminationgraceperiodseconds")), &set))
 	require.Equal(t, "StatefulSet", set.Kind)
+	return set
+}
+
+func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
+	set := deployedSet(t)
 	pod := &set.Spec.Template.Spec
 	container := &pod.Containers[0]
 	require.Equal(t, "serve", container.Args[0])
