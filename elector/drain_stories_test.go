@@ -220,7 +220,7 @@ func TestADrainWinsOverWhatElseMovesGroups(t *testing.T) {
 		f       fleet
 		prepare func(f *fleet)
 	}{
-		"n0 is preferred": {fleet{group: func(_ int, c *elector.GroupConfig) { c.Preferred = []string{"n0"} }}, func(*fleet) {}},
+		"n0 is preferred":             {fleet{group: func(_ int, c *elector.GroupConfig) { c.Preferred = []string{"n0"} }}, func(*fleet) {}},
 		"it is drained twice at once": {fleet{}, func(f *fleet) { _ = f.begin(0) }},
 	} {
 		t.Run(name, func(t *testing.T) {
