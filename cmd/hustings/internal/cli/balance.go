@@ -38,7 +38,7 @@ It concerns the nodes that --address names: name all of them.`
 	cmd.Args = cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)
 	cmd.ValidArgs = []string{"plan", "on", "off"}
 	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, "with on: the `time` between two looks at the numbers")
-	f.process.add(cmd)
+	f.addProcess(cmd)
 	return cmd
 }
 

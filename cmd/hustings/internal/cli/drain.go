@@ -72,7 +72,7 @@ unless it was drained with --keep. One that is still starting serves when its en
 // ofOneNode adds what the commands share.
 func (f *drainFlags) ofOneNode(cmd *cobra.Command) {
 	cmd.Flags().Lookup("address").Usage = "the `host:port` of the node"
-	f.process.add(cmd)
+	f.addProcess(cmd)
 }
 
 // dial connects to the one node that the command is about.

@@ -11,7 +11,7 @@ import (
 // process is the flag of commands that may be meant for one process of one node.
 type process struct{ incarnation uint64 }
 
-func (p *process) add(cmd *cobra.Command) {
+func (p *process) addProcess(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&p.incarnation, "incarnation", 0, "only if the node's process has this `number`, which hustings nodes shows; another process refuses")
 }
 

@@ -33,7 +33,7 @@ It concerns the nodes that --address names, and no others. A node forgets it whe
 again. "hustings nodes" shows which are protected.`
 	cmd.Args = cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)
 	cmd.ValidArgs = []string{"on", "off"}
-	f.process.add(cmd)
+	f.addProcess(cmd)
 	return cmd
 }
 

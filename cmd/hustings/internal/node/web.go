@@ -60,13 +60,13 @@ func serveWeb(address string, m *member) (*web, error) {
 	return startWeb(l, pages, m.log), nil
 }
 
-func startWeb(l net.Listener, pages http.Handler, log *slog.Logger) *web {
+func startWeb(l net.Listener, pages http.Handler, to *slog.Logger) *web {
 	w, visited := &web{server: newServer(pages), ended: make(chan struct{})}, newRoom(l)
 	w.server.RegisterOnShutdown(visited.dismissSilent)
 	go func() {
 		defer close(w.ended)
 		if err := w.server.Serve(visited); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the HTTP server has failed; its pages are no longer served", "error", err)
+			to.Error("the HTTP server has failed; its pages are no longer served", "error", err)
 		}
 	}()
 	return w
