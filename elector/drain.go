@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -61,21 +62,26 @@ func (e *StuckError) Unwrap() error { return e.Cause }
 // be handed over are led, and tried again, ever more rarely. If the node leads something while it is protected, the error wraps
 // ErrProtected, and the node goes on once that is over. Calls may overlap.
 func (h *Host) Drain(ctx context.Context) error {
-	return h.drainUntil(ctx, func(p *Progress) bool { return p.Hopeless })
+	return h.DrainInFlight(ctx, 0, false)
 }
 
 // DrainPatiently does what Drain does, and goes on waiting for groups whose other voters are able to lead and cannot take over yet:
 // they may be catching up. It returns a *StuckError when the context ends, or when nobody is there to take over any of
 // the groups that are left, which have been tried three times.
 func (h *Host) DrainPatiently(ctx context.Context) error {
-	return h.drainUntil(ctx, func(p *Progress) bool { return p.Hopeless && p.Deserted() })
+	return h.DrainInFlight(ctx, 0, true)
 }
 
-// drainUntil drains the node and waits until it is drained, or until it is enough.
-func (h *Host) drainUntil(ctx context.Context, enough func(*Progress) bool) error {
-	if err := h.order(protocol.AskDrain); err != nil {
+// DrainInFlight does what Drain does, or DrainPatiently, and hands over so many groups at a time; 0: 128. Fewer spare engines
+// whose handovers cost much. A drain under way goes on with the new number, also with that of Close, which hands over 128 at a time.
+func (h *Host) DrainInFlight(ctx context.Context, groups int, patiently bool) error {
+	if groups < 0 || groups > math.MaxInt32 {
+		return &ConfigError{Field: "DrainInFlight", Problem: fmt.Sprintf("is %d, want 0 to %d", groups, math.MaxInt32)}
+	}
+	if err := h.ordered(protocol.Request{Subject: protocol.Subject{Kind: protocol.AskDrain}, Number: uint32(groups)}); err != nil {
 		return err
 	}
+	enough := func(p *Progress) bool { return p.Hopeless && (!patiently || p.Deserted()) }
 	for p := range h.WatchProgress(ctx) {
 		switch {
 		case p.Standing.State == rpc.Drained:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -263,6 +264,34 @@ func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
 		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
 		lag.Store(int64(20 * time.Millisecond))
 		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
+// A drain under way goes on with another number.
+func TestADrainHandsOverAsManyGroupsAtATimeAsIsAsked(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
+		before := f.ledBy()[0]
+		ended := make(chan error, 2)
+		largest := func() (largest int) {
+			for range 20 {
+				<-time.After(time.Millisecond)
+				largest = max(largest, f.hosts[0].Progress().Moving)
+			}
+			return largest
+		}
+		for _, most := range []int{4, 7} {
+			go func() { ended <- f.hosts[0].DrainInFlight(context.Background(), most, most == 7) }()
+			assert.Equal(t, most, largest())
+			assert.Positive(t, f.ledBy()[0])
+		}
+		require.NoError(t, <-ended)
+		require.NoError(t, <-ended)
+		assert.Equal(t, before, f.hosts[0].Progress().Moved)
+		for _, wrong := range []int{-1, math.MaxInt32 + 1} {
+			var bad *elector.ConfigError
+			require.ErrorAs(t, f.hosts[0].DrainInFlight(context.Background(), wrong, false), &bad)
+			assert.Equal(t, "DrainInFlight", bad.Field)
+		}
 	})
 }
 

@@ -28,6 +28,7 @@ type Client struct {
 	calls   electorpb.OperatorServiceClient
 
 	incarnation uint64 // of the process that its commands are meant for; 0: any
+	inFlight    uint32 // groups that a drain hands over at a time; 0: as many as is usual
 }
 
 // Member is a member of a group with its address.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -46,19 +47,28 @@ var ErrNotKept = errors.New("the node drains, but does not stay drained when it 
 // context ends only the call. In each of these cases the node goes on draining. If it is protected, the error wraps
 // elector.ErrProtected, and it goes on once that is over.
 func (c *Client) Drain(ctx context.Context, wait time.Duration, each func(elector.Progress)) (last elector.Progress, err error) {
-	return c.drain(ctx, &electorpb.DrainRequest{Incarnation: c.incarnation, WaitNanos: int64(wait)}, each)
+	return c.drain(ctx, &electorpb.DrainRequest{WaitNanos: int64(wait)}, each)
 }
 
 // DrainAndKeep does what Drain does, and has processes of the node that are started later begin drained, until Undrain: see
 // elector.Host.KeepDrained. If that cannot be saved, the node does not drain. If the node does not know how to, the error is ErrNotKept,
 // and the node drains.
 func (c *Client) DrainAndKeep(ctx context.Context, wait time.Duration, each func(elector.Progress)) (last elector.Progress, err error) {
-	return c.drain(ctx, &electorpb.DrainRequest{Incarnation: c.incarnation, WaitNanos: int64(wait), Keep: true}, each)
+	return c.drain(ctx, &electorpb.DrainRequest{WaitNanos: int64(wait), Keep: true}, each)
+}
+
+// InFlight returns a client that uses the same connection, and whose drains hand over so many groups at a time; 0: 128, as
+// elector.Host.DrainInFlight does. Nodes of older versions do not look at it.
+func (c *Client) InFlight(groups uint32) *Client {
+	paced := *c
+	paced.inFlight = groups
+	return &paced
 }
 
 func (c *Client) drain(ctx context.Context, q *electorpb.DrainRequest, each func(elector.Progress)) (last elector.Progress, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	q.Incarnation, q.InFlight = c.incarnation, c.inFlight
 	stream, err := c.calls.Drain(ctx, q)
 	for err == nil {
 		var answer *electorpb.DrainResponse
@@ -128,14 +138,16 @@ func (s *service) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingSe
 			return toStatus(err)
 		}
 	}
-	ctx, cancel, drain := stream.Context(), func() {}, s.host.Drain
-	if wait := time.Duration(q.GetWaitNanos()); wait > 0 {
+	if q.GetInFlight() > math.MaxInt32 {
+		return status.Errorf(codes.InvalidArgument, "%d groups at a time are too many", q.GetInFlight())
+	}
+	ctx, cancel, wait := stream.Context(), func() {}, time.Duration(q.GetWaitNanos())
+	if wait > 0 {
 		ctx, cancel = context.WithTimeout(ctx, wait)
-		drain = s.host.DrainPatiently
 	}
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- drain(ctx) }()
+	go func() { ended <- s.host.DrainInFlight(ctx, int(q.GetInFlight()), wait > 0) }()
 	again := time.NewTicker(drainEvery)
 	defer again.Stop()
 	for {

@@ -63,9 +63,10 @@ func drained() *electorpb.DrainResponse {
 func TestAnOperatorIsToldHowFarADrainHasCome(t *testing.T) {
 	var told []int
 	node := &telling{drain: []*electorpb.DrainResponse{leads(7), leads(3), drained()}}
-	last, err := dialled(t, node).Drain(t.Context(), 5*time.Minute, func(p elector.Progress) { told = append(told, p.Led) })
+	last, err := dialled(t, node).InFlight(16).Drain(t.Context(), 5*time.Minute, func(p elector.Progress) { told = append(told, p.Led) })
 	require.NoError(t, err)
 	assert.EqualValues(t, 5*time.Minute, node.asked.GetWaitNanos())
+	assert.EqualValues(t, 16, node.asked.GetInFlight())
 	assert.Equal(t, []int{7, 3}, told)
 	assert.Equal(t, 7, last.Moved)
 }

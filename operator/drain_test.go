@@ -5,6 +5,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -196,6 +197,26 @@ func TestADrainWithTimeWaitsForVoters(t *testing.T) {
 		require.NoError(t, c.nodes[0].Drain(&electorpb.DrainRequest{WaitNanos: int64(time.Hour)}, d))
 		assert.Equal(t, electorpb.NodeState_NODE_STATE_DRAINED, d.last().GetProgress().GetState())
 		assert.Greater(t, len(d.got), 10)
+	})
+}
+
+// Nobody is caught up, so handovers take long.
+func TestADrainHandsOverAsManyGroupsAtATimeAsIsAsked(t *testing.T) {
+	withCrew(t, 30, func(c crew) {
+		t, first := c.t, c.nodes[0]
+		require.Greater(t, first.host.Progress().Led, 5)
+		c.ahead.Store(7)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- first.Drain(&electorpb.DrainRequest{WaitNanos: int64(time.Hour), InFlight: 3}, &drains{ctx: ctx})
+		}()
+		<-time.After(elector.DefaultTiming().Heartbeat / 2)
+		assert.Equal(t, 3, first.host.Progress().Moving)
+		cancel()
+		assert.Equal(t, codes.Canceled, status.Code(<-ended))
+		err := first.Drain(&electorpb.DrainRequest{InFlight: math.MaxInt32 + 1}, &drains{ctx: t.Context()})
+		assert.Equal(t, codes.InvalidArgument, status.Code(err))
 	})
 }
 

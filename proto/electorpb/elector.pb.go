@@ -3583,7 +3583,9 @@ type DrainRequest struct {
 	WaitNanos int64 `protobuf:"varint,2,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
 	// keep has processes of the node that are started later begin drained, until Undrain. That is durable before
 	// the drain begins; if it cannot be saved, the node does not drain.
-	Keep          bool `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
+	Keep bool `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
+	// in_flight is how many groups are handed over at a time; 0: 128. Nodes that do not know it yet hand over 128.
+	InFlight      uint32 `protobuf:"varint,4,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3637,6 +3639,13 @@ func (x *DrainRequest) GetKeep() bool {
 		return x.Keep
 	}
 	return false
+}
+
+func (x *DrainRequest) GetInFlight() uint32 {
+	if x != nil {
+		return x.InFlight
+	}
+	return 0
 }
 
 type DrainResponse struct {
@@ -4579,12 +4588,13 @@ const file_elector_proto_rawDesc = "" +
 	"\x06weight\x18\v \x01(\x04R\x06weight\x12\x1a\n" +
 	"\bcapacity\x18\f \x01(\rR\bcapacityB\b\n" +
 	"\x06_stateB\x10\n" +
-	"\x0e_silence_nanos\"c\n" +
+	"\x0e_silence_nanos\"\x80\x01\n" +
 	"\fDrainRequest\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x06R\vincarnation\x12\x1d\n" +
 	"\n" +
 	"wait_nanos\x18\x02 \x01(\x03R\twaitNanos\x12\x12\n" +
-	"\x04keep\x18\x03 \x01(\bR\x04keep\"o\n" +
+	"\x04keep\x18\x03 \x01(\bR\x04keep\x12\x1b\n" +
+	"\tin_flight\x18\x04 \x01(\rR\binFlight\"o\n" +
 	"\rDrainResponse\x121\n" +
 	"\bprogress\x18\x01 \x01(\v2\x15.hustings.v1.ProgressR\bprogress\x12+\n" +
 	"\x05ended\x18\x02 \x01(\v2\x15.hustings.v1.DrainEndR\x05ended\"\xc3\x02\n" +

@@ -16,6 +16,7 @@ import (
 // balanceFlags are the flags of balance.
 type balanceFlags struct {
 	operation
+	process
 	every time.Duration
 }
 
@@ -39,6 +40,7 @@ It concerns the nodes that --address names: name all of them.`
 	cmd.Args = cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)
 	cmd.ValidArgs = []string{"plan", "on", "off"}
 	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, "with on: the `time` between two looks at the numbers")
+	f.addProcess(cmd)
 	return cmd
 }
 
@@ -56,8 +58,12 @@ func (f *balanceFlags) balance(ctx context.Context, cmd *cobra.Command, args []s
 	if f.every <= 0 {
 		return usageError{fmt.Errorf("--every is %v, want more than 0s; to stop: hustings balance off", f.every)}
 	}
+	if err := f.fits(f.addresses); err != nil {
+		return err
+	}
 	return tellEach(ctx, cmd, &f.operation,
 		func(ctx context.Context, c *operator.Client) (operator.BalancePlan, error) {
+			c = c.ForProcess(f.incarnation)
 			switch args[0] {
 			case "on":
 				return c.Balance(ctx, f.every)

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hustings/hustings/elector"
 )
 
 // statefulSet is what the test looks at.
@@ -22,7 +24,12 @@ type statefulSet struct {
 		Template struct {
 			Spec struct {
 				TerminationGracePeriodSeconds int
-				Containers                    []struct {
+				SecurityContext               struct {
+					RunAsUser    int  `yaml:"runAsUser"`
+					RunAsNonRoot bool `yaml:"runAsNonRoot"`
+				} `yaml:"securityContext"`
+				Containers []struct {
+					Image          string
 					Args           []string
 					ReadinessProbe struct {
 						HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
@@ -56,11 +63,17 @@ func timeOf(t *testing.T, cmd *cobra.Command, args []string, flag string) time.D
 	return d
 }
 
-func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
+// deployedSet reads the example of nodes on Kubernetes.
+func deployedSet(t *testing.T) (set statefulSet) {
+	t.Helper()
 	parts := strings.Split(deployed(t, "statefulset.yaml"), "\n---\n")
-	var set statefulSet
 	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(parts[len(parts)-1], "terminationGracePeriodSeconds", "terminationgraceperiodseconds")), &set))
 	require.Equal(t, "StatefulSet", set.Kind)
+	return set
+}
+
+func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
+	set := deployedSet(t)
 	pod := &set.Spec.Template.Spec
 	container := &pod.Containers[0]
 	require.Equal(t, "serve", container.Args[0])
@@ -84,17 +97,30 @@ func TestNodesOnKubernetesHaveTimeToDrain(t *testing.T) {
 	assert.True(t, c.NewIfMissing)
 }
 
+// unit returns the setting of a name in the unit of systemd.
+func unit(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^`+name+`=(.*)$`).FindAllStringSubmatch(deployed(t, "hustings.service"), -1)
+	require.Len(t, found, 1, name)
+	return found[0][1]
+}
+
 func TestNodesUnderSystemdHaveTimeToDrain(t *testing.T) {
-	unit := deployed(t, "hustings.service")
-	setting := func(name string) string {
-		found := regexp.MustCompile(`(?m)^` + name + `=(.*)$`).FindStringSubmatch(unit)
-		require.Len(t, found, 2, name)
-		return found[1]
-	}
-	words := strings.Fields(setting("ExecStart"))
+	words := strings.Fields(unit(t, "ExecStart"))
 	require.Equal(t, "serve", words[1])
 	own := timeOf(t, newServe(), words[2:], "drain-wait")
-	longest, err := time.ParseDuration(setting("TimeoutStopSec"))
+	longest, err := time.ParseDuration(unit(t, "TimeoutStopSec"))
 	require.NoError(t, err)
 	assert.Greater(t, longest, own)
+}
+
+// A node that waits for the others must not be taken for one that does not start, and one that hangs longer than any pause is ended.
+func TestNodesUnderSystemdSayHowTheyAre(t *testing.T) {
+	assert.Equal(t, "notify", unit(t, "Type"))
+	assert.Equal(t, "main", unit(t, "NotifyAccess"), "and not its program")
+	assert.Equal(t, "infinity", unit(t, "TimeoutStartSec"))
+	assert.Equal(t, "on-failure", unit(t, "Restart"), "also after the watchdog")
+	period, err := time.ParseDuration(unit(t, "WatchdogSec"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, period, 20*elector.DefaultTiming().Detection())
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,16 +25,17 @@ import (
 // drainFlags are the flags of drain and undrain.
 type drainFlags struct {
 	operation
-	wait        time.Duration
-	keep        bool
-	incarnation uint64
+	process
+	wait     time.Duration
+	keep     bool
+	inFlight uint32
 }
 
 func newDrain() *cobra.Command {
 	var f drainFlags
 	cmd := f.ofNodes("drain", "Have a node hand over all groups that it leads, before it is stopped", `  hustings drain -a 10.0.0.1:7000
   hustings drain -a 10.0.0.1:7000 --wait 5m --json
-  hustings drain -a 10.0.0.1:7000 --keep`, 5*time.Second, f.drain)
+  hustings drain -a 10.0.0.1:7000 --keep --in-flight 16`, 5*time.Second, f.drain)
 	cmd.Long = `Have a node hand over all groups that it leads, and lead nothing more until it is
 started again, or "hustings undrain". With --keep only "hustings undrain" ends it: the
 node remembers it in its store, for a machine that is started several times while it is
@@ -51,6 +53,7 @@ nothing, 3 if it still leads groups when the time is up, which are listed with w
 about it, and 1 if it could not be told to drain, or to stay drained.`
 	flags := cmd.Flags()
 	flags.DurationVar(&f.wait, "wait", time.Minute, "how much `time` to wait until the node leads nothing")
+	flags.Uint32Var(&f.inFlight, "in-flight", protocol.UsualMoves, "how many groups, `n`, are handed over at a time; nodes of older versions hand over 128")
 	flags.BoolVar(&f.keep, "keep", false, "drained also after the node is started again, until hustings undrain")
 	f.ofOneNode(cmd)
 	return cmd
@@ -69,7 +72,7 @@ unless it was drained with --keep. One that is still starting serves when its en
 // ofOneNode adds what the commands share.
 func (f *drainFlags) ofOneNode(cmd *cobra.Command) {
 	cmd.Flags().Lookup("address").Usage = "the `host:port` of the node"
-	cmd.Flags().Uint64Var(&f.incarnation, "incarnation", 0, "only if the node's process has this `number`, which hustings nodes shows; another process refuses")
+	f.addProcess(cmd)
 }
 
 // dial connects to the one node that the command is about.
@@ -115,8 +118,11 @@ func (f *drainFlags) undrain(ctx context.Context, cmd *cobra.Command, _ []string
 }
 
 func (f *drainFlags) drain(ctx context.Context, cmd *cobra.Command, _ []string) error {
-	if f.wait <= 0 {
+	switch {
+	case f.wait <= 0:
 		return usageError{fmt.Errorf("--wait is %v, want more than 0s", f.wait)}
+	case f.inFlight < 1 || f.inFlight > math.MaxInt32:
+		return usageError{fmt.Errorf("--in-flight is %d, want 1 to %d", f.inFlight, math.MaxInt32)}
 	}
 	c, done, err := f.dial()
 	if err != nil {
@@ -130,9 +136,10 @@ func (f *drainFlags) drain(ctx context.Context, cmd *cobra.Command, _ []string) 
 	defer late.Stop()
 	lines := cmd.ErrOrStderr()
 	p := drainPrinter{out: cmd.OutOrStdout(), lines: lines, watched: isTerminal(lines), asJSON: f.asJSON, address: c.Address(), toldAt: time.Now()}
-	order := c.Drain
+	paced := c.InFlight(f.inFlight)
+	order := paced.Drain
 	if f.keep {
-		order = c.DrainAndKeep
+		order = paced.DrainAndKeep
 	}
 	last, err := order(patient, f.wait, func(now elector.Progress) {
 		late.Reset(each + f.timeout)

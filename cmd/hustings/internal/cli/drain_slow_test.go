@@ -18,14 +18,14 @@ import (
 // slow is a node whose drain takes long.
 type slow struct {
 	electorpb.UnimplementedOperatorServiceServer
-	every  time.Duration
-	times  int  // so often it says how far it has come
-	hangs  bool // and then says nothing more
-	waited chan int64
+	every time.Duration
+	times int  // so often it says how far it has come
+	hangs bool // and then says nothing more
+	asked chan *electorpb.DrainRequest
 }
 
 func (s *slow) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingServer[electorpb.DrainResponse]) error {
-	s.waited <- q.GetWaitNanos()
+	s.asked <- q
 	progress := &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINING, Led: 2, Waiting: 2}
 	for range s.times {
 		<-time.After(s.every)
@@ -67,17 +67,19 @@ func serving(t *testing.T, s electorpb.OperatorServiceServer) (address string) {
 // An answer is due once a second. How long all of them take does not matter.
 func TestADrainMayTakeLong(t *testing.T) {
 	t.Parallel()
-	s := &slow{every: 50 * time.Millisecond, times: 24, waited: make(chan int64, 1)} // a busy machine may be late by nearly a second
-	lines := succeed(t, "drain", "-a", s.at(t), "--timeout", "10ms", "--wait", "7m", "--json")
+	s := &slow{every: 50 * time.Millisecond, times: 24, asked: make(chan *electorpb.DrainRequest, 1)} // a busy machine may be late by nearly a second
+	lines := succeed(t, "drain", "-a", s.at(t), "--timeout", "10ms", "--wait", "7m", "--in-flight", "16", "--json")
 	require.Len(t, lines, 25, "each is printed once")
-	assert.Equal(t, int64(7*time.Minute), <-s.waited)
+	asked := <-s.asked
+	assert.Equal(t, int64(7*time.Minute), asked.GetWaitNanos())
+	assert.EqualValues(t, 16, asked.GetInFlight())
 	assert.Contains(t, lines[0], `"state":"draining","led":2,"waiting":2`)
 	assert.Contains(t, lines[24], `"state":"drained"`)
 }
 
 func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	s := &slow{times: 1, hangs: true, waited: make(chan int64, 1)}
+	s := &slow{times: 1, hangs: true, asked: make(chan *electorpb.DrainRequest, 1)}
 	assert.Contains(t, fail(t, exitFailed, "drain", "-a", s.at(t), "--timeout", "10ms"), "no answer in time; it drains if it has been told to")
 }
 
@@ -85,7 +87,7 @@ func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {
 func TestAnOlderNodeCannotBeKeptDrained(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{0, 1} {
-		s := &slow{times: times, waited: make(chan int64, 1)}
+		s := &slow{times: times, asked: make(chan *electorpb.DrainRequest, 1)}
 		address := s.at(t)
 		code, stdout, stderr := run("drain", "-a", address, "--keep")
 		assert.Equal(t, exitFailed, code)

@@ -16,6 +16,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/proto/electorpb"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -216,10 +217,17 @@ func TestACommandForAnotherProcessIsRefused(t *testing.T) {
 	var row nodeRow
 	require.NoError(t, json.Unmarshal([]byte(succeed(t, "nodes", "-a", addresses[1], "--json")[1]), &row))
 	assert.Equal(t, "n1", row.Node)
-	for _, what := range []string{"drain", "undrain"} {
-		stderr := fail(t, exitFailed, what, "-a", addresses[1], "--incarnation", fmt.Sprint(row.Incarnation+1))
+	for _, what := range [][]string{{"drain"}, {"undrain"}, {"protect", "on"}, {"protect", "off"}, {"balance", "on"}, {"balance", "off"}, {"balance", "plan"}} {
+		meant := func(incarnation uint64) []string {
+			return append(what, "-a", addresses[1], "--incarnation", fmt.Sprint(incarnation))
+		}
+		stderr := fail(t, exitFailed, meant(row.Incarnation+1)...)
 		assert.Contains(t, stderr, fmt.Sprintf(`node "n1" is process %d now, not %d`, row.Incarnation, row.Incarnation+1))
-		succeed(t, what, "-a", addresses[1], "--incarnation", fmt.Sprint(row.Incarnation))
+		succeed(t, meant(row.Incarnation)...)
+	}
+	for _, what := range [][]string{{"protect", "on"}, {"balance", "plan"}} {
+		stderr := fail(t, exitUsage, append(what, "-a", addresses[0], "-a", addresses[1], "--incarnation", "7")...)
+		assert.Contains(t, stderr, "--incarnation is that of one node, and --address names 2")
 	}
 }
 
@@ -231,6 +239,7 @@ func TestADrainIsOfOneNode(t *testing.T) {
 		assert.Contains(t, fail(t, exitUsage, what, "-a", "n0:7000", "--ca", "x"), "TLS needs --tls")
 	}
 	assert.Contains(t, fail(t, exitUsage, "drain", "--wait", "0s"), "--wait is 0s, want more than 0s")
+	assert.Contains(t, fail(t, exitUsage, "drain", "-a", "n0:7000", "--in-flight", "0"), "--in-flight is 0, want 1 to 2147483647")
 	gone, err := node.FreeAddresses(1)
 	require.NoError(t, err)
 	assert.Contains(t, fail(t, exitFailed, "drain", "-a", gone[0]), "connection refused")
@@ -256,7 +265,7 @@ func TestADrainThatIsInterruptedGoesOn(t *testing.T) {
 // A node that has said that it drains goes on.
 func TestADrainThatWasBegunIsInterrupted(t *testing.T) {
 	t.Parallel()
-	s := &slow{times: 1, hangs: true, waited: make(chan int64, 1)}
+	s := &slow{times: 1, hangs: true, asked: make(chan *electorpb.DrainRequest, 1)}
 	address := s.at(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := newDrain()

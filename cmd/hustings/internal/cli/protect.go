@@ -12,10 +12,16 @@ import (
 	"github.com/hustings/hustings/operator"
 )
 
+// protectFlags are the flags of protect.
+type protectFlags struct {
+	operation
+	process
+}
+
 func newProtect() *cobra.Command {
-	var o operation
-	cmd := o.ofNodes("protect on|off", "Have nodes hand over nothing of their own accord", `  hustings protect on -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000
-  hustings protect off -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000`, 5*time.Second, o.protect)
+	var f protectFlags
+	cmd := f.ofNodes("protect on|off", "Have nodes hand over nothing of their own accord", `  hustings protect on -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000
+  hustings protect off -a 10.0.0.1:7000 -a 10.0.0.2:7000 -a 10.0.0.3:7000`, 5*time.Second, f.protect)
 	cmd.Long = `Have nodes hand over nothing of their own accord, or do so again. That is for the time in
 which nobody knows yet what is wrong with a cluster, so that it holds still.
 
@@ -27,6 +33,7 @@ It concerns the nodes that --address names, and no others. A node forgets it whe
 again. "hustings nodes" shows which are protected.`
 	cmd.Args = cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)
 	cmd.ValidArgs = []string{"on", "off"}
+	f.addProcess(cmd)
 	return cmd
 }
 
@@ -38,10 +45,13 @@ type jsonProtection struct {
 	Error     string `json:"error,omitempty"`
 }
 
-func (o *operation) protect(ctx context.Context, cmd *cobra.Command, args []string) error {
-	return tellEach(ctx, cmd, o,
+func (f *protectFlags) protect(ctx context.Context, cmd *cobra.Command, args []string) error {
+	if err := f.fits(f.addresses); err != nil {
+		return err
+	}
+	return tellEach(ctx, cmd, &f.operation,
 		func(ctx context.Context, c *operator.Client) (operator.Nodes, error) {
-			if err := c.Protect(ctx, args[0] == "on"); err != nil {
+			if err := c.ForProcess(f.incarnation).Protect(ctx, args[0] == "on"); err != nil {
 				return operator.Nodes{}, err
 			}
 			return c.Nodes(ctx)

@@ -207,13 +207,13 @@ func (a *ability) answers(about *voice, err error) {
 	}
 }
 
-// What a program says about itself, as systemd's services do.
+// What a program says about itself, and the node to the service manager, as systemd's services do.
 const (
 	sayReady    = "READY=1"
 	sayAlive    = "WATCHDOG=1"
 	sayTrigger  = "WATCHDOG=trigger"
 	sayStopping = "STOPPING=1"
-	sayPeriod   = "WATCHDOG_USEC="
+	sayPeriod   = periodVariable
 )
 
 // hears takes a message of the program, which has a line for each thing that it says. What means

@@ -49,7 +49,7 @@ func (a *ability) ask(ctx context.Context, environment []string) error {
 	defer cancel()
 	var said beginning
 	cmd := exec.CommandContext(brief, "/bin/sh", "-c", a.command)
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Env = append(withoutNotify(os.Environ()), environment...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
@@ -37,8 +38,18 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	case err != nil:
 		return fmt.Errorf("--lease %s: %w", db.Name, err)
 	}
+	stop := context.AfterFunc(ctx, func() { m.service.stop(m, m.killing*killingPart+2*patience) })
+	defer stop()
+	watching, stopWatching := context.WithCancel(context.Background())
+	var following sync.WaitGroup
+	following.Go(func() { m.service.follow(watching, m, m.steps) })
+	defer following.Wait()
+	defer stopWatching()
 	return m.run(ctx, known)
 }
+
+// steps returns nil when the keeper of the lease has taken an input, which changes nothing.
+func (m *member) steps(context.Context) error { return m.election.(*lease.Elector).Electable(true) }
 
 // contend joins the election by the lease.
 func (m *member) contend(config Config, db *database.Database) error {

@@ -70,6 +70,32 @@ func TestALeaderThatLeavesGivesItsLeaseToTheOther(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(second.String(), "leads term 2") }, patience, time.Millisecond)
 }
 
+// It tells the service manager so, too.
+func TestANodeWithALeaseIsAService(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	t.Setenv("NOTIFY_SOCKET", path)
+	t.Setenv("WATCHDOG_USEC", "100000")
+	_, _, leave := contend(t, "a", "sqlite:"+filepath.Join(t.TempDir(), "leases.db"))
+	hears := func(beginning string) {
+		for buffer := make([]byte, 4096); ; {
+			n, err := conn.Read(buffer)
+			require.NoError(t, err, beginning)
+			if strings.HasPrefix(string(buffer[:n]), beginning) {
+				return
+			}
+		}
+	}
+	hears("READY=1\nSTATUS=ready: a#")
+	hears("WATCHDOG=1")
+	leave()
+	hears("STOPPING=1\nEXTEND_TIMEOUT_USEC=")
+	hears("STATUS=stopping")
+}
+
 // A node waits for a database that is not there yet. While it waits it is alive and can be
 // stopped.
 func TestANodeWaitsForItsDatabase(t *testing.T) {

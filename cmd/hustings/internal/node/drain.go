@@ -23,6 +23,7 @@ func (n *node) untilOutOfService(ctx context.Context) (context.Context, context.
 	leads, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		defer cancel()
+		n.service.stop(&n.member, *n.config.DrainWait+n.detection+2*patience)
 		n.drain()
 		if n.program != nil {
 			n.program.end(n.detection)

@@ -29,6 +29,7 @@ type trio struct {
 	log     strings.Builder
 	ahead   atomic.Uint64                   // where the ledger of n0 ends
 	pause   func(ctx context.Context) error // of n0; nil: there is nothing to pause
+	hangs   atomic.Pointer[chan struct{}]   // the loop of n0 hangs until it is closed; nil: it does not
 }
 
 func withTrio(t *testing.T, wait time.Duration, pause func(ctx context.Context) error, play func(*trio)) {
@@ -65,9 +66,17 @@ func withTrio(t *testing.T, wait time.Duration, pause func(ctx context.Context) 
 func (x *trio) join(i int) {
 	x.t.Helper()
 	id := fmt.Sprint("n", i)
-	host, err := elector.NewHost(elector.HostConfig{
+	hostConfig := elector.HostConfig{
 		Self: id, Store: new(memberstate.MemStore), Transport: x.network.Join(id), Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	if i == 0 {
+		hostConfig.Metrics = &elector.Metrics{BeatSent: func(string) { // the loop calls it, and waits
+			if over := x.hangs.Load(); over != nil {
+				<-*over
+			}
+		}}
+	}
+	host, err := elector.NewHost(hostConfig)
 	require.NoError(x.t, err)
 	config := elector.GroupConfig{
 		Group: "orders", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),

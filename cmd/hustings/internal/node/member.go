@@ -38,6 +38,7 @@ type member struct {
 	program  *program      // nil: none
 	ability  *ability      // nil: nothing vouches for the program
 	web      *web          // nil: none
+	service  *service      // nil: none
 }
 
 // elects sets the election, the interval at which its lease is checked, and the longest lease.

@@ -32,6 +32,12 @@ func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) err
 		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(metrics.PerGroup()),
 	}
 	m.ability = newAbility(&config, m.log)
+	service, err := newService()
+	if err != nil {
+		return err
+	}
+	defer service.close()
+	m.service = service
 	if config.Lease != "" {
 		return runContender(ctx, config, &m)
 	}
@@ -62,6 +68,7 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	watching, stopWatching := context.WithCancel(context.Background())
 	var following sync.WaitGroup
 	following.Go(func() { n.health.follow(watching, &n.member) })
+	following.Go(func() { n.service.follow(watching, &n.member, n.loops) })
 	defer following.Wait()
 	defer stopWatching()
 	return n.run(leads, kept.Term)
@@ -77,6 +84,12 @@ type node struct {
 	transport *grpcrpc.Transport
 	health    *healthService
 	detection time.Duration // the others take a leader for dead that is silent for so long
+}
+
+// loops returns nil when the host's loop has answered a question.
+func (n *node) loops(ctx context.Context) error {
+	_, err := n.host.Nodes(ctx)
+	return err
 }
 
 // endProgram asks the program to end before the leader resigns. A handover would, too, but perhaps no voter can take over.

@@ -11,8 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -96,17 +94,12 @@ func removeSocket(path string) error {
 	return errors.Join(os.Remove(path), os.Remove(filepath.Dir(path)))
 }
 
-// notifyVariables tell a service of systemd where to speak, and how often.
-var notifyVariables = []string{"NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID="}
-
 // environment adds the variables for a program to those of this node. WATCHDOG_PID would name the
 // only process that may speak. It is left out, because a shell may start the program as a child.
 func (l *listener) environment(own []string) []string {
+	own = withoutNotify(own)
 	if l == nil {
 		return own
 	}
-	own = slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
-		return slices.ContainsFunc(notifyVariables, func(name string) bool { return strings.HasPrefix(variable, name) })
-	})
-	return append(own, "NOTIFY_SOCKET="+l.path(), fmt.Sprintf("WATCHDOG_USEC=%d", l.counts.Microseconds()))
+	return append(own, socketVariable+l.path(), fmt.Sprint(periodVariable, l.counts.Microseconds()))
 }

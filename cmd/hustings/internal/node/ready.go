@@ -34,15 +34,40 @@ func (m *member) notReady() string {
 	return ""
 }
 
-// readyPage is 200 while the node is ready.
-func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
+// readiness says in words whether the node is ready.
+func (m *member) readiness() (text string, ready bool) {
 	if why := m.notReady(); why != "" {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "not ready: %s\n", why)
-		return
+		return "not ready: " + why, false
 	}
 	s := m.election.Status()
-	_, _ = fmt.Fprintf(w, "ready: %s leads term %d\n", s.Leader, s.Term)
+	return fmt.Sprintf("ready: %s leads term %d", s.Leader, s.Term), true
+}
+
+// eachChange calls a function now, and after every change of what readiness looks at, until the context ends. Calls may overlap.
+func (m *member) eachChange(ctx context.Context, look func()) {
+	var following sync.WaitGroup
+	following.Go(func() {
+		for range m.election.Watch(ctx) {
+			look()
+		}
+	})
+	if m.host != nil {
+		following.Go(func() {
+			for range m.host.WatchProgress(ctx) {
+				look()
+			}
+		})
+	}
+	following.Wait()
+}
+
+// readyPage is 200 while the node is ready.
+func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
+	text, ready := m.readiness()
+	if !ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = fmt.Fprintln(w, text)
 }
 
 // drainedPage is 200 while the node drains and leads nothing, so that its process can be ended without a gap in service.
@@ -70,18 +95,7 @@ func newHealthService() *healthService {
 
 // follow says whether the member is ready, now and after every change, until the context ends.
 func (v *healthService) follow(ctx context.Context, m *member) {
-	var following sync.WaitGroup
-	following.Go(func() {
-		for range m.election.Watch(ctx) {
-			v.look(m)
-		}
-	})
-	following.Go(func() {
-		for range m.host.WatchProgress(ctx) {
-			v.look(m)
-		}
-	})
-	following.Wait()
+	m.eachChange(ctx, func() { v.look(m) })
 }
 
 func (v *healthService) look(m *member) {

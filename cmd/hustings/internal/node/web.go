@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,14 +57,19 @@ func serveWeb(address string, m *member) (*web, error) {
 	if m.host != nil {
 		pages.HandleFunc("GET /drained", m.drainedPage)
 	}
-	w := &web{server: newServer(pages), ended: make(chan struct{})}
+	return startWeb(l, pages, m.log), nil
+}
+
+func startWeb(l net.Listener, pages http.Handler, to *slog.Logger) *web {
+	w, visited := &web{server: newServer(pages), ended: make(chan struct{})}, newRoom(l)
+	w.server.RegisterOnShutdown(visited.dismissSilent)
 	go func() {
 		defer close(w.ended)
-		if err := w.server.Serve(newRoom(l)); !errors.Is(err, http.ErrServerClosed) {
-			m.log.Error("the HTTP server has failed; its pages are no longer served", "error", err)
+		if err := w.server.Serve(visited); !errors.Is(err, http.ErrServerClosed) {
+			to.Error("the HTTP server has failed; its pages are no longer served", "error", err)
 		}
 	}()
-	return w, nil
+	return w
 }
 
 func metricsPage(from prometheus.Gatherer) http.Handler {
@@ -86,7 +93,8 @@ type room struct {
 
 type visitor struct {
 	net.Conn
-	leave func()
+	leave  func()
+	spoken atomic.Bool // it has begun a request
 }
 
 func newRoom(l net.Listener) *room { return &room{Listener: l, visitors: list.New()} }
@@ -115,6 +123,30 @@ func (r *room) Accept() (net.Conn, error) {
 	return v, nil
 }
 
+// dismissSilent closes the connections over which nothing has ever come, such as those that HTTP clients make in advance. The
+// server would wait for them for five seconds.
+func (r *room) dismissSilent() {
+	var silent []*visitor
+	r.mu.Lock()
+	for at := r.visitors.Front(); at != nil; at = at.Next() {
+		if v := at.Value.(*visitor); !v.spoken.Load() {
+			silent = append(silent, v)
+		}
+	}
+	r.mu.Unlock()
+	for _, v := range silent {
+		_ = v.Close()
+	}
+}
+
+func (v *visitor) Read(p []byte) (int, error) {
+	n, err := v.Conn.Read(p)
+	if n > 0 {
+		v.spoken.Store(true)
+	}
+	return n, err
+}
+
 func (v *visitor) Close() error {
 	v.leave()
 	return v.Conn.Close()
@@ -136,10 +168,14 @@ func (m *member) leaderPage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, "group=%s term=%d leader=%s\n", s.Group, s.Term, s.Leader)
 }
 
+// close ends the pages. Visitors who take too long are cut off: that is no failure of the node.
 func (w *web) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := w.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = w.server.Close()
+	}
 	<-w.ended
 	return err
 }

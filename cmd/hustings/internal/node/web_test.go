@@ -1,7 +1,9 @@
 package node
 
 import (
+	"bufio"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -48,6 +50,41 @@ func withPages(t *testing.T, play func(t *testing.T, visit func() net.Conn)) {
 		play(t, l.visit)
 		require.NoError(t, server.Close())
 		assert.ErrorIs(t, <-ended, http.ErrServerClosed)
+	})
+}
+
+// A client has made a connection in advance, and another one has been served. The node does not wait for what they may say yet.
+func TestPagesEndAlthoughClientsAreConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := make(pipes)
+		w := startWeb(l, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+		silent, served := l.visit(), l.visit()
+		_, err := io.WriteString(served, "GET / HTTP/1.1\r\nHost: n\r\n\r\n")
+		require.NoError(t, err)
+		answer, err := http.ReadResponse(bufio.NewReader(served), nil)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, w.close())
+		assert.Less(t, time.Since(began), time.Second, "in virtual time")
+		_, err = silent.Read(make([]byte, 1))
+		assert.Error(t, err)
+	})
+}
+
+// A request that is never done does not make the node fail.
+func TestPagesEndAlthoughARequestHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := make(pipes)
+		w := startWeb(l, http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() }), slog.New(slog.DiscardHandler))
+		hangs := l.visit()
+		_, err := io.WriteString(hangs, "GET / HTTP/1.1\r\nHost: n\r\n\r\n")
+		require.NoError(t, err)
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, w.close())
+		assert.Equal(t, patience, time.Since(began), "in virtual time")
 	})
 }
 

@@ -80,6 +80,7 @@ type cluster struct {
 	starts  map[string]int      // how often each was started
 	pages   map[string]string   // the addresses of their pages; none: they have no pages
 	older   map[string]string   // nodes that run another binary, with its path
+	more    map[string][]string // what some nodes have in their environment besides
 	checker processes.Checker
 
 	mu      sync.Mutex
@@ -97,6 +98,8 @@ type clusterOptions struct {
 	journal *diary            // what the workers on the leader write to, if the flags have it run any
 	pages   bool              // each node serves pages
 	older   string            // the path of a binary that all nodes run at first, in place of this one
+
+	environment map[string][]string // what some nodes have in their environment besides
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
@@ -104,7 +107,7 @@ func newCluster(t *testing.T, o clusterOptions) *cluster {
 	c := &cluster{
 		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped, journal: o.journal,
 		proxies: map[[2]string]*faultproxy.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{}, pages: map[string]string{},
-		older: map[string]string{},
+		older: map[string]string{}, more: o.environment,
 	}
 	c.changed = sync.NewCond(&c.mu)
 	for i := range o.size {
@@ -212,6 +215,7 @@ func (c *cluster) start(id string, flags ...string) {
 	if older := c.older[id]; older != "" {
 		p.cmd.Path, p.cmd.Args[0] = older, older
 	}
+	p.cmd.Env = append(p.cmd.Env, c.more[id]...)
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.grouped}
 	p.cmd.WaitDelay = patience // a program that outlives its node has its stderr
