@@ -11,9 +11,10 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// exchange has the process exchange beats, if it does in this world.
+// exchange has the process exchange beats, if it is one that does.
 func (n *node) exchange() {
-	if !n.world.options.Beats {
+	if !n.world.options.Beats || n.mute {
+		n.Exchanges(0)
 		return
 	}
 	starts, err := n.disk.CountStart()
@@ -71,13 +72,16 @@ func (n *node) takeBeat(p *parcel) {
 	n.endTurn()
 }
 
-// beat gives the process a beat.
+// beat gives the process a beat. One that exchanges none takes no notice of it.
 func (n *node) beat(b *rpc.Beat) {
-	if n.Alive {
+	if !n.Alive {
+		return
+	}
+	if !n.mute {
 		from := n.world.at(n.world.seatOf(b.From), 0)
 		n.world.check.BeatArrives(&n.Node, &from.Node, b)
-		n.host.Beat(b)
 	}
+	n.host.Beat(b)
 }
 
 // Group is the group of this name that the process has.

@@ -85,6 +85,7 @@ var handwritten = []mutant{
 	{"rest-counts-one-answer-for-a-quorum", "elector/protocol/rest.go", "at = times[len(times)-others]", "at = times[len(times)-1]", ""},
 	{"silence-from-before-the-last-beat", "elector/protocol/beats.go", "\t\tp.heardAt = n.now\n", "", ""},
 	{"rests-without-a-quorum", "elector/protocol/rest.go", "if !ok || n.now-confirmed >= 2*c.rules.Timing.Heartbeat {", "if ok && false {", ""},
+	{"resting-leader-woken-by-the-judge", "elector/protocol/session_rest.go", "m.hurried != 0 {", "m.hurried != 0 || !m.OfOffice(m.office.heardBeat) {", ""},
 	{"rests-on-a-member-that-is-gone", "elector/protocol/rest.go", "c.seats, c.peers = seats,", "c.seats, c.peers = c.seats,", ""},
 	{"packed-without-its-vote", "elector/protocol/packing.go", "\tif !p.isPackedOf(g) {\n\t\treturn\n\t}\n", "\tp.vote = memberstate.Nobody\n", ""},
 	{"packed-without-its-promise", "elector/protocol/packing.go", "\tif !p.isPackedOf(g) {\n\t\treturn\n\t}\n", "\tp.promise = 0\n", ""},

@@ -178,9 +178,11 @@ var aloneFaultPlainly = []lone{
 
 // unneeded are the faults that no mutant was found to need, with the reason why they strike all the same.
 var unneeded = map[simulation.Fault]string{
-	simulation.Reorder:    "messages overtake each other without it, because each is under way for a time of its own; it makes that frequent",
-	simulation.Retime:     "intervals are changed at the end of every run, too, where no other fault blurs what follows",
-	simulation.PauseFails: "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
+	simulation.Reorder:      "messages overtake each other without it, because each is under way for a time of its own; it makes that frequent",
+	simulation.Retime:       "intervals are changed at the end of every run, too, where no other fault blurs what follows",
+	simulation.WithoutBeats: "processes that exchange no beats take the place of others by switch-beats, too",
+	simulation.SwitchBeats:  "a process is replaced by one of the other kind at the end of some runs, too",
+	simulation.PauseFails:   "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
 }
 
 // breakSoundCode are the faults that need no mutant: they break an assumption that sound code cannot do without and

@@ -100,7 +100,7 @@ type credits struct {
 
 type credit struct{ sent, counted, until time.Duration }
 
-// Exchanges notes by which incarnation a process names itself in its beats.
+// Exchanges notes by which incarnation a process names itself in its beats; 0: it exchanges none.
 func (n *Node) Exchanges(incarnation uint64) { n.exchanged.own = incarnation }
 
 // BeatSent checks what a node sends to another one, at a time of its clock.
