@@ -77,11 +77,17 @@ func (n *node) beat(b *rpc.Beat) {
 	if !n.Alive {
 		return
 	}
-	if !n.mute {
-		from := n.world.at(n.world.seatOf(b.From), 0)
-		n.world.check.BeatArrives(&n.Node, &from.Node, b)
+	if n.mute {
+		n.host.Beat(b)
+		return
 	}
+	from := n.world.at(n.world.seatOf(b.From), 0)
+	n.world.check.BeatArrives(&n.Node, &from.Node, b)
+	before := n.host.Answered(b.From)
 	n.host.Beat(b)
+	if sent := n.host.Answered(b.From); sent > before {
+		n.world.check.Counted(&n.Node, &from.Node, sent)
+	}
 }
 
 // Group is the group of this name that the process has.

@@ -63,6 +63,8 @@ var needInvariantPlainly = []pair{
 // the same.
 var implied = map[string]string{
 	"never stuck":                  "a member that is stuck leads although it is not able to, or nobody leads, and others notice that in time; this invariant needs no time, and names the member",
+	"an answer is a success":       "what is counted for a member that did not follow keeps a leader in office without a quorum, or a lease too long, and others notice that later; this invariant names the member and the beat",
+	"credit is backed":             "a vote that a promise forbids gives two leases if the other leader's lasts, and all else that is needed is rare; this invariant names the voter and both terms",
 	"leader has what is committed": "a leader without a committed entry soon overwrites it at its followers; this invariant is broken before that, and names the leader",
 	"one leader a term":            "a member that leads a term again does not serve it again, so it never serves, and a second leader has no quorum; this invariant names the term and both leaders at once",
 	"one vote a term":              "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this invariant needs no crash",
