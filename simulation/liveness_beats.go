@@ -31,7 +31,7 @@ func (w *world) upgrades(core []int) {
 	n.mute = !n.mute
 	w.run(time.Duration(w.now) + goneFor*w.check.Detection())
 	n.start()
-	w.run(time.Duration(w.now) + w.check.Detection())
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // without pre-vote it may end a term before it is found
 	w.electsSoon(core, invariant.Converges)
 	w.keepsLeader(core, calmFor)
 }
