@@ -89,6 +89,8 @@ const (
 	WithoutLeases
 	SwitchLeases
 	LongerLeases
+	WithoutBeats
+	SwitchBeats
 	// Broken assumptions of every election by votes.
 	Wiped
 	RolledBack

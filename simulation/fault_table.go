@@ -139,6 +139,8 @@ func init() {
 		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without, fromStart | perGroup | mixesSettings, nil},
 		SwitchLeases:   {"switch-leases", OperatorFaults, drawSwitch, switchLeases, perGroup | mixesSettings, upTo(maxNodes)},
 		LongerLeases:   {"longer-leases", OperatorFaults, drawNode, longer, fromStart | atOneNode | perGroup | mixesSettings, nil},
+		WithoutBeats:   {"without-beats", OperatorFaults, drawBeats, withoutBeats, fromStart, nil},
+		SwitchBeats:    {"switch-beats", OperatorFaults, drawBeatsSwitch, switchBeats, 0, upTo(maxNodes)},
 
 		Wiped:        {"wiped", AssumptionFaults, drawWiped, wipe, 0, nil},
 		RolledBack:   {"rolled-back", AssumptionFaults, drawNode, rollBack, 0, nil},

@@ -60,6 +60,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.returnsQuietly(core)
 	w.hintsInVain(core)
 	w.changesQuietly(core)
+	w.upgrades(core)
 	w.drainEnds(core)
 	w.getsEven(core)
 	w.allAtOnce(core)

@@ -16,9 +16,9 @@ import (
 const evenWithin = 3 * 64
 
 // getsEven has all voters balance, and demands that they lead about as much each in the end. It needs all of
-// them: what is left while others are silent may not be moved. Nodes whose engines vouch exchange no beats.
+// them: what is left while others are silent may not be moved. And all must exchange beats, which nodes whose engines vouch do not.
 func (w *world) getsEven(core []int) {
-	if !w.options.Beats || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
+	if !w.allExchange(core) || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
 		return
 	}
 	w.weighs(core)
@@ -33,6 +33,11 @@ func (w *world) getsEven(core []int) {
 		w.nodes[i].balances(0)
 	}
 	w.staysEven(core)
+}
+
+// allExchange says whether all of some nodes exchange beats.
+func (w *world) allExchange(nodes []int) bool {
+	return w.options.Beats && !slices.ContainsFunc(nodes, func(i int) bool { return w.nodes[i].mute })
 }
 
 // staysEven drains one node. The others led about as much each before, and do so afterwards.

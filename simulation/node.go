@@ -43,6 +43,7 @@ type node struct {
 	touched  uint64                     // a bit for each group that has changed in this turn
 	turns    int                        // that the node has taken
 	slowDisk bool                       // saves take long
+	mute     bool                       // its next process exchanges no beats, although others do
 
 	judgeHangs bool // its function that judges all engines does not return
 	judgeHeld  bool // and has been called

@@ -11,9 +11,10 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// exchange has the process exchange beats, if it does in this world.
+// exchange has the process exchange beats, if it is one that does.
 func (n *node) exchange() {
-	if !n.world.options.Beats {
+	if !n.world.options.Beats || n.mute {
+		n.Exchanges(0)
 		return
 	}
 	starts, err := n.disk.CountStart()
@@ -71,12 +72,21 @@ func (n *node) takeBeat(p *parcel) {
 	n.endTurn()
 }
 
-// beat gives the process a beat.
+// beat gives the process a beat. One that exchanges none takes no notice of it.
 func (n *node) beat(b *rpc.Beat) {
-	if n.Alive {
-		from := n.world.at(n.world.seatOf(b.From), 0)
-		n.world.check.BeatArrives(&n.Node, &from.Node, b)
+	if !n.Alive {
+		return
+	}
+	if n.mute {
 		n.host.Beat(b)
+		return
+	}
+	from := n.world.at(n.world.seatOf(b.From), 0)
+	n.world.check.BeatArrives(&n.Node, &from.Node, b)
+	before := n.host.Answered(b.From)
+	n.host.Beat(b)
+	if sent := n.host.Answered(b.From); sent > before {
+		n.world.check.Counted(&n.Node, &from.Node, sent)
 	}
 }
 

@@ -176,6 +176,7 @@ func setRate(w *world, s *Strike) bool {
 	w.struckBy(s).clock.SetRate(w.now, s.Count)
 	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
 		w.check.Excuse(invariant.OneLease)
+		w.check.Excuse(invariant.CreditBacked)
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-// To whom a node that drains gives its groups.
+// To whom a node that drains gives its groups, and when.
 
 package protocol
 
@@ -61,5 +61,87 @@ func TestWhoTakesAGroupFirst(t *testing.T) {
 				assert.Zero(t, p.given, "it has counted them by now")
 			}
 		})
+	}
+}
+
+// stuck is a node that drains, and a group there that nobody takes.
+func stuck(t *testing.T) (f *flock, g *Group) {
+	t.Helper()
+	f, _ = leasing(t, 1)
+	f.node.draining = drain{on: true, most: 1, moves: map[*Group]move{}}
+	return f, f.groups[0]
+}
+
+// It is tried again after a detection time, and after twice as long each time. After the third try it is said to be stuck for good.
+func TestAGroupThatIsStuckIsTriedEverMoreRarely(t *testing.T) {
+	f, g := stuck(t)
+	n, d := f.node, &f.node.draining
+	for tries := range 2 * maxTries {
+		m, tried := d.moves[g]
+		if tried {
+			d.forget(&m)
+		}
+		n.sticks(g, m, StuckBehind)
+		assert.Equal(t, n.now+g.Rules.Timing.Detection()<<min(tries, maxTries-1), d.moves[g].next, "try %d", tries)
+		assert.Equal(t, tries < 2, d.young == 1, "try %d", tries)
+		assert.Equal(t, 1, d.stuck[StuckBehind], "try %d", tries)
+	}
+}
+
+func TestAGroupThatIsStuckIsTriedWhenANodeServesAgain(t *testing.T) {
+	f, g := stuck(t)
+	n, d := f.node, &f.node.draining
+	n.peerOf(g, 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
+	n.sticks(g, move{}, StuckLeaving)
+	assert.Empty(t, d.waiting)
+	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
+	assert.Equal(t, []*Group{g}, d.waiting)
+}
+
+// A beat is late that says what its sender was before.
+func TestAnOlderStandingDoesNotCount(t *testing.T) {
+	f := newFlock(t)
+	for changes := range uint32(2) {
+		f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: uint64(changes) + 1, Standing: rpc.Standing{Changes: 2 - changes, State: rpc.NodeState(changes)}})
+		assert.Equal(t, rpc.Standing{Changes: 2}, f.node.peers.members["n1"].standing)
+	}
+}
+
+// Others may elect it again until they have heard that it drains.
+func TestANodeIsDrainedAHeartbeatAfterItsLastGroup(t *testing.T) {
+	f, g := stuck(t)
+	n := f.node
+	n.stand(rpc.Draining)
+	n.stands.led, n.stands.ledAt = 0, n.now
+	n.At(n.now + g.Rules.Timing.Heartbeat - 1)
+	n.standDrained()
+	assert.Equal(t, rpc.Draining, n.Standing().State)
+	n.At(n.now + 1)
+	n.standDrained()
+	assert.Equal(t, rpc.Drained, n.Standing().State)
+}
+
+// While it waited for its time to be over, no other group could take its place.
+func TestAHandoverThatAllRefuseIsGivenUpAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered   []memberstate.Seat
+		catchingUp memberstate.Set
+		over       bool
+	}{
+		"all have refused":          {[]memberstate.Seat{2, 3}, 0, true},
+		"one has not answered":      {[]memberstate.Seat{2}, 0, false},
+		"one's ledger is not there": {[]memberstate.Seat{2, 3}, memberstate.SetOf(3), false},
+	} {
+		f, g := stuck(t)
+		n, d := f.node, &f.node.draining
+		d.moves[g] = move{order: new(Order)}
+		g.handover.Phase = Probing
+		g.office.acks[g.office.beat%recentBeats] = g.Rules.Voters
+		a := &attempt{answered: map[memberstate.Seat]Obstacle{}, catchingUp: c.catchingUp}
+		for _, seat := range c.answered {
+			a.answered[seat] = Obstacle{}
+		}
+		n.refusedBy(g, a)
+		assert.Equal(t, c.over, len(d.refused) == 1, name)
 	}
 }

@@ -36,7 +36,7 @@ type cohort struct {
 // mayRest says whether a leader whose alarm rings may rest instead of beating.
 func (n *Node) mayRest(g *Group) bool {
 	o := g.offers()
-	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.idle(g.Rules, n.now, g.duty().lease.until) {
+	if o == nil || g.Role != memberstate.Leader || !n.mayBond(g) || g.transient() != nil || !g.OfOffice(g.HeardBeat()) || !g.idle(g.Rules, n.now, g.duty().lease.until) {
 		return false
 	}
 	n.countPresent(g)

@@ -92,3 +92,16 @@ func TestALoneVoterThatWakesBeatsWhenItsNodeWouldHave(t *testing.T) {
 	n.wake(g)
 	assert.Equal(t, beat+interval, g.due)
 }
+
+// The function that judges all engines answers after each beat, on behalf of one of the groups that rest.
+func TestAnAnswerAboutEnginesWakesNobody(t *testing.T) {
+	for _, leases := range []bool{true, false} {
+		f, g, _ := restsAfterABeat(t, 0)
+		if !leases {
+			g.Rules.Lease = 0
+		}
+		f.node.stalled.asker, g.working = g, g.working+1
+		f.node.Stalled(nil)
+		assert.True(t, g.Rests(), "leases: %v", leases)
+	}
+}

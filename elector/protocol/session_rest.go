@@ -12,7 +12,7 @@ import (
 // until a time, is not over.
 func (s *Session) idle(r *Rules, now, lease time.Duration) bool {
 	m, d := &s.Machine, s.duty()
-	if m.round.phase != idle || m.handover.Phase != NoHandover || m.hurried != 0 || !m.OfOffice(m.office.heardBeat) {
+	if m.round.phase != idle || m.handover.Phase != NoHandover || m.hurried != 0 {
 		return false
 	}
 	if r.mayOffer() && m.Alive()&r.Preferred&^r.lastChoice() != 0 {

@@ -25,6 +25,8 @@
 //	AbleLeads        liveness.go                  hashicorp/raft#503: a leader that cannot work is replaced by one that can
 //	LeadsAllTheSame  liveness.go                  hashicorp/raft#503: if none can work, one leads on, and is not replaced for that
 //	BeatSound        internal/check/node_beat.go  a beat between nodes is a heartbeat only where its sender led
+//	AnswerSound      internal/check/credit.go     an answer to a beat counts for a member only if it followed when it gave it
+//	CreditBacked     internal/check/credit.go     a member whose answers count gives no vote before the lease is over that they promise
 //	NotToTheLeaving  internal/check/standing.go   cockroach#55624, redpanda#23973: nobody hands over to a node that drains, while another voter serves
 //	DrainEnds        liveness_drain.go            a node that drains hands over all that others can take, and keeps the rest
 //	ServiceGap       liveness_drain.go            cockroach#65842: a group that is handed over is without a leader for two messages and a save, and no other group is
@@ -69,6 +71,8 @@ const (
 	PaceHolds
 	HoldsStill
 	GetsEven
+	AnswerSound
+	CreditBacked
 
 	// Count is how many there are.
 	Count
@@ -79,6 +83,7 @@ var names = [Count]string{
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
 	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "no gap", "keeps its pace", "holds still", "gets even",
+	"an answer is a success", "credit is backed",
 }
 
 // String names the invariant.

@@ -63,6 +63,8 @@ var needInvariantPlainly = []pair{
 // the same.
 var implied = map[string]string{
 	"never stuck":                  "a member that is stuck leads although it is not able to, or nobody leads, and others notice that in time; this invariant needs no time, and names the member",
+	"an answer is a success":       "what is counted for a member that did not follow keeps a leader in office without a quorum, or a lease too long, and others notice that later; this invariant names the member and the beat",
+	"credit is backed":             "a vote that a promise forbids gives two leases if the other leader's lasts, and all else that is needed is rare; this invariant names the voter and both terms",
 	"leader has what is committed": "a leader without a committed entry soon overwrites it at its followers; this invariant is broken before that, and names the leader",
 	"one leader a term":            "a member that leads a term again does not serve it again, so it never serves, and a second leader has no quorum; this invariant names the term and both leaders at once",
 	"one vote a term":              "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this invariant needs no crash",
@@ -178,9 +180,11 @@ var aloneFaultPlainly = []lone{
 
 // unneeded are the faults that no mutant was found to need, with the reason why they strike all the same.
 var unneeded = map[simulation.Fault]string{
-	simulation.Reorder:    "messages overtake each other without it, because each is under way for a time of its own; it makes that frequent",
-	simulation.Retime:     "intervals are changed at the end of every run, too, where no other fault blurs what follows",
-	simulation.PauseFails: "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
+	simulation.Reorder:      "messages overtake each other without it, because each is under way for a time of its own; it makes that frequent",
+	simulation.Retime:       "intervals are changed at the end of every run, too, where no other fault blurs what follows",
+	simulation.WithoutBeats: "processes that exchange no beats take the place of others by switch-beats, too",
+	simulation.SwitchBeats:  "a process is replaced by one of the other kind at the end of some runs, too",
+	simulation.PauseFails:   "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
 }
 
 // breakSoundCode are the faults that need no mutant: they break an assumption that sound code cannot do without and

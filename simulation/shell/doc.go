@@ -17,7 +17,7 @@
 // There are 1 to 7 nodes and 1 to 8 groups. Each group has its own members (voters and
 // observers, possibly an even number), heartbeats (20 milliseconds to 2 seconds, of which
 // 2 to 100 may be missed), preferred members, and settings for leases, pre-vote and ranks.
-// A member's settings may differ from the group's, and from one join to the next. In two worlds of three nodes exchange beats. An engine
+// A member's settings may differ from the group's, and from one join to the next. In two worlds of three nodes exchange beats; in one of three of these some processes do not. An engine
 // has a Lead or observes, may have a Pause, may be slow in callbacks, return early, fail, or end
 // its goroutine. It may vouch for its ability to lead, by Alive or Healthy, and one function of a process may judge
 // all its engines. Engines replicate a ledger, keep their promise by [elector.Promise], and commit

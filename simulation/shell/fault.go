@@ -73,6 +73,8 @@ const (
 	BalanceOrder
 	// Hold: a process begins without serving, and its engine has it serve later.
 	Hold
+	// WithoutBeats: a process exchanges no beats, although others do, as in an upgrade.
+	WithoutBeats
 	// Question: a node is asked what it knows of the others, and which groups it cannot hand over.
 	Question
 	// LeadReturns: an engine's Lead returns by itself, or ends its goroutine.
@@ -171,6 +173,7 @@ var faultTable = [faults]struct {
 	ProtectOrder:    {"protect", ofVotes},
 	BalanceOrder:    {"balance", ofVotes},
 	Hold:            {"hold", ofVotes},
+	WithoutBeats:    {"without beats", ofVotes},
 	Question:        {"question", ofVotes},
 	LeadReturns:     {"lead returns", ofVotes | ofLeases},
 	PauseFails:      {"pause fails", ofVotes},

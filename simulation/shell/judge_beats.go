@@ -101,6 +101,9 @@ func (j *judge) heardBeat(p *process, b *rpc.Beat) bool {
 	if p.dead {
 		return false
 	}
+	if p.mute {
+		return true // it takes no notice
+	}
 	j.standingHeard(p, b)
 	t := &p.beating
 	if b.Of>>16 == uint64(p.node.counted) {

@@ -58,6 +58,7 @@ type process struct {
 	members map[string]*member
 	judging bool // the function that judges all engines runs
 	beating beating
+	mute    bool // it exchanges no beats, although others do
 	service service
 }
 
@@ -137,9 +138,10 @@ func (n *node) boot(number int) (*process, error) {
 		return nil, err
 	}
 	p.service.begins(n.random.IntN(4) == 0)
+	p.mute = n.world.plan.mixed && n.random.IntN(2) == 0
 	n.world.judge.booted(p, made)
 	config := elector.HostConfig{
-		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler), NoNodeBeats: !n.world.plan.beats, Hold: p.service.held,
+		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler), NoNodeBeats: !n.world.plan.beats || p.mute, Hold: p.service.held,
 		Metrics: &elector.Metrics{Changed: func(s elector.Status) { n.world.judge.shown(p, s) }},
 	}
 	if n.world.plan.judged {
@@ -158,6 +160,9 @@ func (p *process) run() (powerCut bool) {
 	w.work.Go(p.operate)
 	if p.service.held {
 		w.judge.struckAt(Hold, p.node.name)
+	}
+	if p.mute {
+		w.judge.struckAt(WithoutBeats, p.node.name)
 	}
 	p.joinAll(r.IntN(2) == 0)
 	for {

@@ -21,6 +21,7 @@ type plan struct {
 	beat time.Duration // how long faults strike, the longest detection time, and the shortest heartbeat
 	judged bool // one function of a process judges the engines of all its groups
 	beats  bool // nodes exchange beats
+	mixed  bool // but some processes do not
 }
 
 // groupPlan holds the settings of a group. Members may deviate from some, see rules.
@@ -73,6 +74,7 @@ func draw(seed uint64) *plan {
 	}
 	p.judged = r.IntN(4) == 0
 	p.beats = r.IntN(3) > 0
+	p.mixed = p.beats && random(seed, "mixed").IntN(3) == 0
 	p.trouble = min(40*p.longest, time.Duration(mostBeats/beats*float64(time.Second)))
 	return p
 }

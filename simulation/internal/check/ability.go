@@ -63,11 +63,12 @@ func (c *Checker) late(since int64) bool {
 	return since != 0 && *c.now-since > int64(c.leastDetection()/2)
 }
 
-// mute says whether the engine has not vouched for so long that its last word may not count any more. That may be as
-// old as the time between two looks, for which half of it is forgiven.
+// mute says whether the engine has not vouched for so long that its last word may not count any more. That may be nearly
+// two heartbeats old, because it is not asked again at a look that comes soon after the last question. Of the rest a part is
+// forgiven for clocks, and for looks that are late.
 func (c *Checker) mute(n *Member) bool {
 	since := n.Engine.Mute
-	return n.Rules.Vouch > 0 && since != 0 && *c.now-since > int64(n.Rules.Vouch-c.longestHeartbeat())/3
+	return n.Rules.Vouch > 0 && since != 0 && *c.now-since > int64(n.Rules.Vouch-2*c.longestHeartbeat())/3
 }
 
 // caused says whether the world knows a cause of what a member says of its ability. A process that has just

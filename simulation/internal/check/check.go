@@ -173,8 +173,11 @@ func (c *Checker) Says(n *Member, to memberstate.Set, m *protocol.Message, local
 		c.asks(n, m)
 	case rpc.TakeLeadership:
 		c.offers(n, m)
-	case rpc.HeartbeatResponse, rpc.VoteResponse:
+	case rpc.HeartbeatResponse:
 		n.asking.speaks(to)
+	case rpc.VoteResponse:
+		n.asking.speaks(to)
+		c.votesUnpromised(n, m)
 	default: // it belongs to no round
 	}
 }

@@ -34,6 +34,7 @@ type sentBeat struct {
 	by     uint64 // the sender's incarnation
 	number uint64
 	local  time.Duration      // by the sender's clock
+	at     int64              // in true time
 	leads  []memberstate.Term // by group; 0: another member does, or nobody
 }
 
@@ -98,16 +99,19 @@ type credits struct {
 	heard  time.Duration // when the newest was sent that a majority has answered, by the leader's clock
 }
 
-type credit struct{ sent, counted, until time.Duration }
+type credit struct {
+	sent, counted, until time.Duration
+	at                   int64 // when the newest was sent, in true time
+}
 
-// Exchanges notes by which incarnation a process names itself in its beats.
+// Exchanges notes by which incarnation a process names itself in its beats; 0: it exchanges none.
 func (n *Node) Exchanges(incarnation uint64) { n.exchanged.own = incarnation }
 
 // BeatSent checks what a node sends to another one, at a time of its clock.
 func (c *Checker) BeatSent(from, to *Node, b *rpc.Beat, local time.Duration) {
 	s := kept(&from.exchanged.sent, b.Number)
 	if b.Number > 0 && (s.number != b.Number || s.by != b.Incarnation) {
-		*s = sentBeat{by: b.Incarnation, number: b.Number, local: local, leads: c.terms(s.leads, from, (*Member).Leads)}
+		*s = sentBeat{by: b.Incarnation, number: b.Number, local: local, at: *c.now, leads: c.terms(s.leads, from, (*Member).Leads)}
 		c.leadsResting(from, local)
 	}
 	a := kept(&from.exchanged.answered[to.Index], b.Answers)
@@ -176,7 +180,7 @@ func (c *Checker) BeatArrives(at, from *Node, b *rpc.Beat) {
 	for place := range c.groups {
 		left := func(l rpc.Leaving) bool { return !l.Released && l.Group == c.at(at, place).Group.Name() }
 		if n := c.at(at, place); n.Leads() && n.Group.State().Term == a.follows[place] && !slices.ContainsFunc(b.Leavings, left) {
-			c.credited(n, from.Index, credit{sent: beat.local, until: beat.local + min(n.Rules.Lease, a.until[place])})
+			c.credited(n, from.Index, credit{sent: beat.local, at: beat.at, until: beat.local + min(n.Rules.Lease, a.until[place])})
 		}
 	}
 }
@@ -197,7 +201,7 @@ func (c *Checker) credited(n *Member, voter int, answer credit) {
 		return
 	}
 	had := &b.credits.voters[voter]
-	had.sent, had.until = max(had.sent, answer.sent), max(had.until, answer.until)
+	had.sent, had.at, had.until = max(had.sent, answer.sent), max(had.at, answer.at), max(had.until, answer.until)
 	b.covered = max(b.covered, c.majorityOf(n, func(one *credit) time.Duration { return one.until }))
 	if !n.Group.RestsOn().Has(memberstate.Seat(voter + 1)) {
 		return // it counts the answers to its own heartbeats
