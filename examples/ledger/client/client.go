@@ -19,6 +19,9 @@ import (
 // ErrUnknown is the error of a command that may have been carried out, or may be later: the caller's context ended first.
 var ErrUnknown = errors.New("it may have been carried out, or not")
 
+// ErrNothing is the error of a command that was not carried out, and will not be.
+var ErrNothing = errors.New("nothing was done")
+
 // Leaders says who leads; [route.Router] does.
 type Leaders interface {
 	Await(ctx context.Context, group string) (route.Leader, error)
@@ -95,7 +98,7 @@ func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command
 		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
 		r, err := c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: open}})
 		if err != nil {
-			return nil, fmt.Errorf("nothing was done: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("%w, because no session could be opened: %s", ErrNothing, err.Error())
 		}
 		s.id, s.number = r.Session, 0
 	}

@@ -219,6 +219,9 @@ func (e *Engine) Close(ctx context.Context) error {
 	closed := e.host.Close(ctx)
 	e.stop()
 	e.beats.Wait()
+	for _, s := range e.shards {
+		s.close()
+	}
 	return errors.Join(drained, closed, e.disk.close())
 }
 

@@ -19,12 +19,16 @@ func (s *shard) accept(term memberstate.Term, from string, a *ledgerpb.Append) {
 	_ = s.promise.Accept(term, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.office == nil { // Lead of an old term may not have returned yet
+		if s.follows() {
 			s.take(term, from, a)
 		}
 		return nil
 	})
 }
+
+// follows says whether another node may write here. Lead of an old term may not have returned yet, and the elector may have ended
+// since it has heard of the leader.
+func (s *shard) follows() bool { return s.office == nil && !s.installing && !s.closed }
 
 // take makes the ledger that of the leader, up to the end of the append, and answers when it is on disk.
 func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {

@@ -47,6 +47,9 @@ func (s *shard) look(ctx context.Context, r *ledgerpb.Read) *ledgerpb.Reply {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return s.notLeader()
+	}
 	return s.value(r.Key)
 }
 

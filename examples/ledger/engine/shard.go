@@ -30,6 +30,7 @@ type shard struct {
 	promise elector.Promise
 
 	mu         sync.Mutex
+	closed     bool // nothing may be read or written any more
 	ledger     ledger
 	committed  uint64
 	applied    uint64
@@ -127,6 +128,13 @@ func (s *shard) notLeader() *ledgerpb.Reply {
 		leader = "" // it leads no more, or does not yet
 	}
 	return &ledgerpb.Reply{Says: &ledgerpb.Reply_NotLeader{NotLeader: &ledgerpb.NotLeader{Term: uint64(now.Term), Leader: leader}}}
+}
+
+// close ends all use of the disk. The elector has ended before.
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 }
 
 // advance commits and applies what can be, and answers reads that have waited for it.

@@ -28,6 +28,9 @@ type transfer struct {
 
 // beginTransfer begins to send a follower the state. If too many transfers are under way, the next beat tries again.
 func (s *shard) beginTransfer(o *office, f *follower) {
+	if s.installing {
+		return
+	}
 	select {
 	case s.transfers <- struct{}{}:
 	default:
@@ -123,7 +126,7 @@ func (s *shard) acceptChunk(term memberstate.Term, from string, c *ledgerpb.Chun
 	_ = s.promise.Accept(term, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.office == nil && !s.installing {
+		if s.follows() {
 			s.takeChunk(term, from, c)
 		}
 		return nil

@@ -28,12 +28,12 @@ func TestNoAcknowledgedWriteIsLost(t *testing.T) {
 				w := newWorld(*first + i)
 				synctest.Test(new(testing.T), func(*testing.T) { w.play() })
 				if w.failed == "" {
-					w.failed = w.history.check()
+					w.failed = w.history.Check()
 				}
 				if w.failed != "" {
 					t.Errorf("seed %d: %s\nfaults: %q", *first+i, w.failed, w.faults)
 				}
-				questions.Add(int64(len(w.history.all)))
+				questions.Add(int64(w.history.Len()))
 			}
 		})
 	}

@@ -5,7 +5,6 @@ package simulated_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/examples/ledger/client"
+	"github.com/hustings/hustings/examples/ledger/internal/history"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator/route"
@@ -30,7 +30,7 @@ type world struct {
 	elections *rpc.Network
 	network   *network
 	nodes     []*node
-	history   history
+	history   history.History
 	work      sync.WaitGroup
 	over      chan struct{}
 
@@ -266,54 +266,16 @@ func (w *world) serveClient(number int, r *rand.Rand) {
 	c := client.New(w, w, w.shards, 300*time.Millisecond)
 	for i := 0; !isClosed(w.over) && !w.isBroken(); i++ {
 		time.Sleep(time.Duration(r.Int64N(int64(60 * time.Millisecond))))
-		a := asked{does: []string{"get", "get", "put", "put", "swap", "delete"}[r.IntN(6)], key: fmt.Sprint("k", r.IntN(4)), value: fmt.Sprintf("%d.%d", number, i)}
-		if a.does == "swap" && r.IntN(2) == 0 {
-			a.old = w.lastSeen(a.key)
+		a := history.Asked{Does: history.Kinds[r.IntN(len(history.Kinds))], Key: fmt.Sprint("k", r.IntN(4)), Value: fmt.Sprintf("%d.%d", number, i)}
+		if a.Does == "swap" && r.IntN(2) == 0 {
+			a.Old = w.history.LastPut(a.Key)
 		}
-		w.askOne(c, number, a, r.IntN(2) == 0)
-	}
-}
-
-// askOne asks a question and keeps what comes.
-func (w *world) askOne(c *client.Client, number int, a asked, quorum bool) {
-	wait, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	key, s := []byte(a.key), seen{}
-	var err error
-	began := w.history.begin()
-	switch a.does {
-	case "get":
-		var value []byte
-		value, s.found, err = c.Get(wait, key, quorum)
-		s.value = string(value)
-	case "put":
-		err = c.Put(wait, key, []byte(a.value))
-	case "delete":
-		err = c.Delete(wait, key)
-	case "swap":
-		var old []byte
-		if a.old != "" {
-			old = []byte(a.old)
+		wait, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		if err := w.history.Ask(wait, c, number, a, r.IntN(2) == 0); err != nil {
+			w.fail("client %d: %v", number, err)
 		}
-		s.found, err = c.Swap(wait, key, old, []byte(a.value))
+		cancel()
 	}
-	s.unknown = err != nil
-	if err != nil && !errors.Is(err, client.ErrUnknown) && !errors.Is(err, context.DeadlineExceeded) {
-		w.fail("client %d: %v", number, err)
-	}
-	w.history.end(number, began, a, s)
-}
-
-// lastSeen is a value that a key has had lately.
-func (w *world) lastSeen(key string) string {
-	w.history.mu.Lock()
-	defer w.history.mu.Unlock()
-	for i := len(w.history.all) - 1; i >= 0; i-- {
-		if a := w.history.all[i].Input.(asked); a.key == key && a.does == "put" {
-			return a.value
-		}
-	}
-	return ""
 }
 
 // Await is what a client's router does: it looks who says that it leads, or who is said to.
