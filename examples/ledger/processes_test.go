@@ -138,16 +138,29 @@ func (c *machines) strike(r *rand.Rand) {
 		c.end(m, syscall.SIGTERM)
 		c.start(m)
 	case 4:
-		for other, l := range m.links {
-			l.set(r.IntN(2) == 0, r.IntN(2) == 0)
-			back := c.all[slices.IndexFunc(c.all, func(m *machine) bool { return m.id == other })].links[m.id]
-			back.set(r.IntN(2) == 0, r.IntN(2) == 0)
-			defer l.set(false, false)
-			defer back.set(false, false)
-		}
+		c.cut(m, r)
 		pause()
+		c.mend()
 	case 5:
 		c.drain(m)
+	}
+}
+
+// cut cuts some directions of a node's links.
+func (c *machines) cut(m *machine, r *rand.Rand) {
+	for other, l := range m.links {
+		l.set(r.IntN(2) == 0, r.IntN(2) == 0)
+		back := slices.IndexFunc(c.all, func(m *machine) bool { return m.id == other })
+		c.all[back].links[m.id].set(r.IntN(2) == 0, r.IntN(2) == 0)
+	}
+}
+
+// mend mends all links.
+func (c *machines) mend() {
+	for _, m := range c.all {
+		for _, l := range m.links {
+			l.set(false, false)
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func Open(c Config) (_ *Engine, err error) {
 	e := &Engine{disk: newDisk(db, fail)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, e.disk.close())
+			err = errors.Join(err, e.end(context.Background()))
 		}
 	}()
 	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled}); err != nil {
@@ -108,7 +108,10 @@ func Open(c Config) (_ *Engine, err error) {
 		}
 		e.shards = append(e.shards, s)
 	}
-	return e, e.join(c)
+	if err := e.join(c); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // join joins the groups of all shards, and begins.
@@ -216,13 +219,22 @@ func (e *Engine) Close(ctx context.Context) error {
 	if ctx.Err() == nil {
 		drained = nil // the host gives up the rest
 	}
-	closed := e.host.Close(ctx)
-	e.stop()
+	return errors.Join(drained, e.end(ctx))
+}
+
+// end ends what has begun.
+func (e *Engine) end(ctx context.Context) (err error) {
+	if e.host != nil {
+		err = e.host.Close(ctx)
+	}
+	if e.stop != nil {
+		e.stop()
+	}
 	e.beats.Wait()
 	for _, s := range e.shards {
 		s.close()
 	}
-	return errors.Join(drained, closed, e.disk.close())
+	return errors.Join(err, e.disk.close())
 }
 
 // refused is the reply to what will never be carried out.

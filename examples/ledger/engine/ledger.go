@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -216,7 +217,7 @@ func (s *shard) loadRecords() error {
 	base, applied := new(ledgerpb.Position), new(ledgerpb.Applied)
 	for key, into := range map[byte]proto.Message{keyOfBase: base, keyOfApplied: applied} {
 		value, closer, err := s.disk.db.Get(s.key(key))
-		if err == pebble.ErrNotFound {
+		if errors.Is(err, pebble.ErrNotFound) {
 			continue
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -107,7 +108,7 @@ func (s *shard) answerReads(o *office) {
 // value is what the state has for a key.
 func (s *shard) value(key []byte) *ledgerpb.Reply {
 	value, closer, err := s.disk.db.Get(s.valueKey(key))
-	if err == pebble.ErrNotFound {
+	if errors.Is(err, pebble.ErrNotFound) {
 		return done(&ledgerpb.Result{})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
 	"google.golang.org/protobuf/proto"
@@ -127,7 +128,7 @@ func (s *shard) change(b *pebble.Batch, c *ledgerpb.Command) (*ledgerpb.Result, 
 func (s *shard) swap(b *pebble.Batch, c *ledgerpb.Swap) (*ledgerpb.Result, error) {
 	key := s.valueKey(c.Key)
 	now, closer, err := b.Get(key)
-	absent := err == pebble.ErrNotFound
+	absent := errors.Is(err, pebble.ErrNotFound)
 	if err != nil && !absent {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (s *shard) swap(b *pebble.Batch, c *ledgerpb.Swap) (*ledgerpb.Result, error
 func get(from pebble.Reader, key []byte, into proto.Message) (found bool, err error) {
 	value, closer, err := from.Get(key)
 	switch {
-	case err == pebble.ErrNotFound:
+	case errors.Is(err, pebble.ErrNotFound):
 		return false, nil
 	case err != nil:
 		return false, err

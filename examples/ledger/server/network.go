@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -88,7 +89,7 @@ type replication struct {
 func (r replication) Exchange(stream grpc.ClientStreamingServer[ledgerpb.Message, ledgerpb.Ended]) error {
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return stream.SendAndClose(&ledgerpb.Ended{})
 		}
 		if err != nil {

@@ -89,7 +89,10 @@ func Start(c Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, n.serve(c.Addresses[c.Self])
+	if err := n.serve(c.Addresses[c.Self]); err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 // openStore opens the file of terms and votes. A node that has run before and finds none must not begin anew: it would

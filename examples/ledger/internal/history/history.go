@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,7 @@ type History struct {
 func (h *History) Begin() int64 { return h.clock.Add(1) }
 
 // End keeps a question and its answer. What may yet happen has no end.
-func (h *History) End(client int, began int64, a Asked, s Seen) {
+func (h *History) End(number int, began int64, a Asked, s Seen) {
 	ended := h.clock.Add(1)
 	if s.Unknown {
 		if a.Does == "get" {
@@ -49,7 +50,7 @@ func (h *History) End(client int, began int64, a Asked, s Seen) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.all = append(h.all, porcupine.Operation{ClientId: client, Input: a, Call: began, Output: s, Return: ended})
+	h.all = append(h.all, porcupine.Operation{ClientId: number, Input: a, Call: began, Output: s, Return: ended})
 }
 
 // register is a key as its clients see it: a value, or none.
@@ -103,8 +104,9 @@ func (h *History) Check() string {
 		return "the answers are not those of one copy of the data"
 	case porcupine.Unknown:
 		return "there was no time to check the answers"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // Len is how many questions there are.
@@ -118,8 +120,8 @@ func (h *History) Len() int {
 func (h *History) LastPut(key string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := len(h.all) - 1; i >= 0; i-- {
-		if a := h.all[i].Input.(Asked); a.Key == key && a.Does == "put" {
+	for _, o := range slices.Backward(h.all) {
+		if a := o.Input.(Asked); a.Key == key && a.Does == "put" {
 			return a.Value
 		}
 	}

@@ -1,8 +1,8 @@
-// Package simulated runs whole nodes of the example engine in virtual time, over a network and disks that fail, and checks what
-// their clients see.
+// Many worlds:
 //
-//	go test ./simulated -seeds 10000
-package simulated_test
+//	go test ./internal/simulated -seeds 10000
+
+package simulated
 
 import (
 	"flag"
@@ -25,15 +25,12 @@ func TestNoAcknowledgedWriteIsLost(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < *seeds && !t.Failed(); i = next.Add(1) - 1 {
-				w := newWorld(*first + i)
-				synctest.Test(new(testing.T), func(*testing.T) { w.play() })
-				if w.failed == "" {
-					w.failed = w.history.Check()
+				w := New(*first + i)
+				synctest.Test(new(testing.T), func(*testing.T) { w.Play() })
+				if wrong := w.Verdict(); wrong != "" {
+					t.Errorf("seed %d: %s", *first+i, wrong)
 				}
-				if w.failed != "" {
-					t.Errorf("seed %d: %s\nfaults: %q", *first+i, w.failed, w.faults)
-				}
-				questions.Add(int64(w.history.Len()))
+				questions.Add(int64(w.Questions()))
 			}
 		})
 	}

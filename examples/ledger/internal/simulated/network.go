@@ -1,6 +1,6 @@
 // The network between engines, and the end of what a dead process may say.
 
-package simulated_test
+package simulated
 
 import (
 	"math/rand/v2"
@@ -20,6 +20,7 @@ type network struct {
 	random *rand.Rand
 	links  map[[2]string]rpc.Link
 	nodes  map[string]*engine.Engine
+	flying sync.WaitGroup // messages
 }
 
 func newNetwork(seed uint64) *network {
@@ -67,7 +68,11 @@ func (w wire) Send(to string, m *ledgerpb.Message) {
 			delay += rand.N(l.Jitter)
 		}
 		m := proto.CloneOf(m)
-		time.AfterFunc(delay, func() { n.deliver(w.self, to, m) })
+		n.flying.Add(1)
+		time.AfterFunc(delay, func() {
+			defer n.flying.Done()
+			n.deliver(w.self, to, m)
+		})
 	}
 }
 

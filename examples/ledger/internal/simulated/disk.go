@@ -1,6 +1,6 @@
 // Disks in memory, which forget what was not synced when their node dies, and whose syncs may be slow.
 
-package simulated_test
+package simulated
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
-// A world: nodes, clients, and what goes wrong.
-
-package simulated_test
+// Package simulated runs whole nodes of the example engine in virtual time, over a network and disks that fail, and checks what
+// their clients see. A world belongs in a bubble of testing/synctest.
+package simulated
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// world is one run. Its seed decides what may happen, but not in which order goroutines run.
-type world struct {
+// World is one run. Its seed decides what may happen, but not in which order goroutines run.
+type World struct {
 	random    *rand.Rand // of the faults
 	members   []memberstate.Member
 	shards    uint32
@@ -39,9 +39,10 @@ type world struct {
 	failed string
 }
 
-func newWorld(seed uint64) *world {
+// New makes the world of a seed.
+func New(seed uint64) *World {
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := &world{
+	w := &World{
 		random: r, shards: 1 + r.Uint32N(3), elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
 		timing: elector.Timing{Heartbeat: 50 * time.Millisecond, Leak: 3, MinVoteWait: 20 * time.Millisecond, MaxVoteWait: 60 * time.Millisecond, RoundTimeout: 100 * time.Millisecond, DriftMargin: 10 * time.Millisecond},
 	}
@@ -55,8 +56,8 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// play plays it, in a bubble of virtual time.
-func (w *world) play() {
+// Play plays it, in a bubble of virtual time.
+func (w *World) Play() {
 	w.weather(true)
 	for _, n := range w.nodes {
 		n.start()
@@ -79,10 +80,11 @@ func (w *world) play() {
 		n.stop(context.Background())
 	}
 	w.work.Wait()
+	w.network.flying.Wait()
 }
 
 // weather sets all links: good ones, or those of a bad network.
-func (w *world) weather(bad bool) {
+func (w *World) weather(bad bool) {
 	for _, from := range w.members {
 		for _, to := range w.members {
 			l := rpc.Link{Delay: 200 * time.Microsecond, Jitter: time.Millisecond}
@@ -96,7 +98,7 @@ func (w *world) weather(bad bool) {
 }
 
 // strike has one thing go wrong, or an operator do something.
-func (w *world) strike() {
+func (w *World) strike() {
 	n := w.nodes[w.random.IntN(len(w.nodes))]
 	kinds := []struct {
 		name string
@@ -112,7 +114,7 @@ func (w *world) strike() {
 	k.does(n)
 }
 
-func (w *world) losePower(n *node) {
+func (w *World) losePower(n *node) {
 	if leader := w.anyLeader(); leader != nil && w.random.IntN(2) == 0 {
 		n = leader
 	}
@@ -121,7 +123,7 @@ func (w *world) losePower(n *node) {
 	n.start()
 }
 
-func (w *world) allDie(*node) {
+func (w *World) allDie(*node) {
 	for _, n := range w.nodes {
 		n.die(w.random)
 	}
@@ -130,7 +132,7 @@ func (w *world) allDie(*node) {
 	}
 }
 
-func (w *world) restart(n *node) {
+func (w *World) restart(n *node) {
 	wait, cancel := context.WithTimeout(context.Background(), time.Duration(w.random.Int64N(int64(time.Second))))
 	defer cancel()
 	n.stop(wait)
@@ -138,7 +140,7 @@ func (w *world) restart(n *node) {
 }
 
 // cut cuts a node off from all others, for a while.
-func (w *world) cut(n *node) {
+func (w *World) cut(n *node) {
 	for _, m := range w.members {
 		w.network.set(w.elections, n.id, m.ID, rpc.Link{Cut: true})
 		w.network.set(w.elections, m.ID, n.id, rpc.Link{Cut: true})
@@ -147,7 +149,7 @@ func (w *world) cut(n *node) {
 	w.weather(true)
 }
 
-func (w *world) cutOneWay(n *node) {
+func (w *World) cutOneWay(n *node) {
 	for _, m := range w.members {
 		switch w.random.IntN(3) {
 		case 0:
@@ -161,7 +163,7 @@ func (w *world) cutOneWay(n *node) {
 	}
 }
 
-func (w *world) slowDisk(n *node) {
+func (w *World) slowDisk(n *node) {
 	lasts := time.Duration(w.random.Int64N(int64(20 * time.Millisecond)))
 	if w.random.IntN(4) == 0 {
 		lasts *= 30
@@ -169,7 +171,7 @@ func (w *world) slowDisk(n *node) {
 	n.lasts.Store(int64(lasts))
 }
 
-func (w *world) drain(n *node) {
+func (w *World) drain(n *node) {
 	p := n.running()
 	if p == nil {
 		return
@@ -182,13 +184,13 @@ func (w *world) drain(n *node) {
 	}
 }
 
-func (w *world) transfer(*node) { w.order((*elector.Elector).TransferLeadership) }
+func (w *World) transfer(*node) { w.order((*elector.Elector).TransferLeadership) }
 
-func (w *world) resign(*node) {
+func (w *World) resign(*node) {
 	w.order(func(el *elector.Elector, ctx context.Context, _ string) error { return el.Resign(ctx) })
 }
 
-func (w *world) order(give func(*elector.Elector, context.Context, string) error) {
+func (w *World) order(give func(*elector.Elector, context.Context, string) error) {
 	shard := w.random.Uint32N(w.shards)
 	for _, n := range w.nodes {
 		if el := n.leads(shard); el != nil {
@@ -199,7 +201,7 @@ func (w *world) order(give func(*elector.Elector, context.Context, string) error
 	}
 }
 
-func (w *world) anyLeader() *node {
+func (w *World) anyLeader() *node {
 	for _, n := range w.nodes {
 		if n.leads(0) != nil {
 			return n
@@ -209,7 +211,7 @@ func (w *world) anyLeader() *node {
 }
 
 // heal ends all faults.
-func (w *world) heal() {
+func (w *World) heal() {
 	w.weather(false)
 	for _, n := range w.nodes {
 		n.lasts.Store(int64(time.Millisecond))
@@ -222,7 +224,7 @@ func (w *world) heal() {
 }
 
 // converge waits until a write to every shard has succeeded.
-func (w *world) converge() {
+func (w *World) converge() {
 	wait, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	c := client.New(w, w, w.shards, 300*time.Millisecond)
@@ -235,7 +237,7 @@ func (w *world) converge() {
 }
 
 // compare compares the states of all members, which get the last entries within a few heartbeats.
-func (w *world) compare() {
+func (w *World) compare() {
 	for shard := range w.shards {
 		var want []byte
 		for began := time.Now(); ; time.Sleep(w.timing.Heartbeat) {
@@ -262,7 +264,7 @@ func (w *world) compare() {
 }
 
 // serveClient is one client, which asks until the world is over.
-func (w *world) serveClient(number int, r *rand.Rand) {
+func (w *World) serveClient(number int, r *rand.Rand) {
 	c := client.New(w, w, w.shards, 300*time.Millisecond)
 	for i := 0; !isClosed(w.over) && !w.isBroken(); i++ {
 		time.Sleep(time.Duration(r.Int64N(int64(60 * time.Millisecond))))
@@ -279,7 +281,7 @@ func (w *world) serveClient(number int, r *rand.Rand) {
 }
 
 // Await is what a client's router does: it looks who says that it leads, or who is said to.
-func (w *world) Await(ctx context.Context, group string) (route.Leader, error) {
+func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
 	for {
 		var newest route.Leader
 		for _, n := range w.nodes {
@@ -307,10 +309,10 @@ func (w *world) Await(ctx context.Context, group string) (route.Leader, error) {
 }
 
 // Refused is told that a leader does not lead. The next look shows who does.
-func (*world) Refused(string, memberstate.Term) {}
+func (*World) Refused(string, memberstate.Term) {}
 
 // Do asks a node. Question and answer take time, and either may be lost.
-func (w *world) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledgerpb.Reply, error) {
+func (w *World) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledgerpb.Reply, error) {
 	time.Sleep(time.Duration(rand.Int64N(int64(2 * time.Millisecond))))
 	for _, n := range w.nodes {
 		p := n.running()
@@ -334,14 +336,28 @@ func (w *world) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledger
 	return nil, errDied
 }
 
-func (w *world) isBroken() bool {
+// Verdict says what was wrong, and what had happened before; empty if nothing was. It is for the time after Play, outside of the bubble.
+func (w *World) Verdict() string {
+	if w.failed == "" {
+		w.failed = w.history.Check()
+	}
+	if w.failed == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s\nfaults: %q", w.failed, w.faults)
+}
+
+// Questions is how many there were.
+func (w *World) Questions() int { return w.history.Len() }
+
+func (w *World) isBroken() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed != ""
 }
 
 // fail keeps the first thing that must not be.
-func (w *world) fail(what string, args ...any) {
+func (w *World) fail(what string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed == "" {

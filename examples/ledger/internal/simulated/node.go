@@ -1,6 +1,6 @@
 // A machine, and the processes that run on it one after another.
 
-package simulated_test
+package simulated
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 type node struct {
-	world *world
+	world *World
 	id    string
 	disk  *vfs.MemFS
 	store *memberstate.MemStore
