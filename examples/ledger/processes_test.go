@@ -124,7 +124,7 @@ func (c *machines) end(m *machine, s syscall.Signal) {
 // strike has one thing go wrong, or an operator do something, and then all is as before.
 func (c *machines) strike(r *rand.Rand) {
 	m := c.all[r.IntN(len(c.all))]
-	pause := func() { time.Sleep(time.Duration(r.Int64N(int64(800 * time.Millisecond)))) }
+	pause := func() { <-time.After(time.Duration(r.Int64N(int64(800 * time.Millisecond)))) }
 	switch r.IntN(6) {
 	case 0, 1:
 		c.end(m, syscall.SIGKILL)
@@ -215,7 +215,7 @@ func (c *machines) playRound(round int, lasts time.Duration, r *rand.Rand) int {
 		clients.Go(func() { c.serveClient(over, nodes.Client(), &h, round, i, r) })
 	}
 	for ends := time.Now().Add(lasts); time.Now().Before(ends) && !c.t.Failed(); {
-		time.Sleep(time.Duration(r.Int64N(int64(time.Second))))
+		<-time.After(time.Duration(r.Int64N(int64(time.Second))))
 		c.strike(r)
 	}
 	wait, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -239,7 +239,7 @@ func (c *machines) serveClient(over context.Context, asks *client.Client, h *his
 		wait, cancel := context.WithTimeout(c.t.Context(), 3*time.Second)
 		assert.NoError(c.t, h.Ask(wait, asks, number, a, r.IntN(2) == 0))
 		cancel()
-		time.Sleep(time.Duration(r.Int64N(int64(5 * time.Millisecond))))
+		<-time.After(time.Duration(r.Int64N(int64(5 * time.Millisecond))))
 	}
 }
 

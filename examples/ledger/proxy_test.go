@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,6 +15,7 @@ type link struct {
 	address string
 
 	mu       sync.Mutex
+	changed  *sync.Cond
 	cut      bool // from the one to the other
 	backward bool // the answers
 	open     []net.Conn
@@ -26,6 +26,7 @@ type link struct {
 func newLink(t *testing.T, to string) *link {
 	t.Helper()
 	l := &link{address: freePair(t)}
+	l.changed = sync.NewCond(&l.mu)
 	for i := range 2 {
 		listener, err := net.Listen("tcp", nextPort(t, l.address, i))
 		require.NoError(t, err)
@@ -79,9 +80,7 @@ func (l *link) carry(from, to net.Conn, cut *bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		for l.isCut(cut) {
-			time.Sleep(5 * time.Millisecond)
-		}
+		l.await(cut)
 		if err != nil {
 			return
 		}
@@ -91,10 +90,13 @@ func (l *link) carry(from, to net.Conn, cut *bool) {
 	}
 }
 
-func (l *link) isCut(cut *bool) bool {
+// await waits until a direction is not cut.
+func (l *link) await(cut *bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return *cut && !l.closed
+	for *cut && !l.closed {
+		l.changed.Wait()
+	}
 }
 
 // set cuts the link's directions, or mends them.
@@ -102,12 +104,14 @@ func (l *link) set(cut, backward bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut, l.backward = cut, backward
+	l.changed.Broadcast()
 }
 
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	l.changed.Broadcast()
 	for _, c := range l.open {
 		_ = c.Close()
 	}

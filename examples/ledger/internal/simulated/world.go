@@ -104,8 +104,18 @@ func (w *World) strike() {
 		name string
 		does func(*node)
 	}{
-		{"power", w.losePower}, {"power", w.losePower}, {"cut", w.cut}, {"one way", w.cutOneWay}, {"one way", w.cutOneWay}, {"weather", func(*node) { w.weather(true) }},
-		{"slow disk", w.slowDisk}, {"drain", w.drain}, {"transfer", w.transfer}, {"resign", w.resign}, {"restart", w.restart}, {"all die", w.allDie},
+		{"power", w.losePower},
+		{"power", w.losePower},
+		{"cut", w.cut},
+		{"one way", w.cutOneWay},
+		{"one way", w.cutOneWay},
+		{"weather", func(*node) { w.weather(true) }},
+		{"slow disk", w.slowDisk},
+		{"drain", w.drain},
+		{"transfer", w.transfer},
+		{"resign", w.resign},
+		{"restart", w.restart},
+		{"all die", w.allDie},
 	}
 	k := kinds[w.random.IntN(len(kinds))]
 	w.mu.Lock()
