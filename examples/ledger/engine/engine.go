@@ -54,8 +54,6 @@ type Config struct {
 	Elections rpc.Transport
 	Network   Network
 
-	// Operators registers what operators may ask the host for, before it begins; nil: nothing.
-	Operators func(*elector.Host)
 	// Failed is told once why the node cannot go on. Its process should end then: what is on disk is safe.
 	Failed func(error)
 	Logger *slog.Logger
@@ -67,13 +65,15 @@ type Engine struct {
 	host   *elector.Host
 	shards []*shard
 	beats  sync.WaitGroup
-	stop   context.CancelFunc
+	stop   context.CancelFunc // nil: it has not started
+
+	heartbeat time.Duration
 }
 
 // Group is the name of a shard's group.
 func Group(shard uint32) string { return fmt.Sprintf("shard-%d", shard) }
 
-// Open opens the data of a node, and takes part in all shards.
+// Open opens the data of a node. Start has it take part in all shards; Close ends it in any case.
 func Open(c Config) (_ *Engine, err error) {
 	members, err := memberstate.NewMembers(c.Members)
 	if err != nil {
@@ -94,9 +94,6 @@ func Open(c Config) (_ *Engine, err error) {
 	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled}); err != nil {
 		return nil, err
 	}
-	if c.Operators != nil {
-		c.Operators(e.host)
-	}
 	transfers := make(chan struct{}, mostTransfers)
 	for number := range c.Shards {
 		s := &shard{
@@ -114,7 +111,7 @@ func Open(c Config) (_ *Engine, err error) {
 	return e, nil
 }
 
-// join joins the groups of all shards, and begins.
+// join joins the groups of all shards.
 func (e *Engine) join(c Config) error {
 	electors, err := e.host.JoinAll(func(yield func(elector.GroupConfig) bool) {
 		for _, s := range e.shards {
@@ -132,9 +129,15 @@ func (e *Engine) join(c Config) error {
 	for i, el := range electors {
 		e.shards[i].elector = el
 	}
+	e.heartbeat = c.Timing.Heartbeat
+	return nil
+}
+
+// Start has the node take part in all shards.
+func (e *Engine) Start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop = cancel
-	e.beats.Go(func() { e.beat(ctx, c.Timing.Heartbeat) })
+	e.beats.Go(func() { e.beat(ctx) })
 	return e.host.StartAll()
 }
 
@@ -162,8 +165,8 @@ func (e *Engine) stalled(ctx context.Context) (groups []string) {
 }
 
 // beat lets leaders send again what may have been lost.
-func (e *Engine) beat(ctx context.Context, every time.Duration) {
-	ticker := time.NewTicker(every)
+func (e *Engine) beat(ctx context.Context) {
+	ticker := time.NewTicker(e.heartbeat)
 	defer ticker.Stop()
 	for {
 		select {

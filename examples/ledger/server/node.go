@@ -84,12 +84,15 @@ func Start(c Config) (_ *Node, err error) {
 	n.engine, err = engine.Open(engine.Config{
 		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Dir: filepath.Join(c.Dir, "data"),
 		Store: n.store, Elections: n.elections, Network: messages, Failed: c.Failed, Logger: c.Logger,
-		Operators: func(h *elector.Host) { operator.Register(n.elections.Registrar(), h, n.elections.Address) },
 	})
 	if err != nil {
 		return nil, err
 	}
+	operator.Register(n.elections.Registrar(), n.engine.Host(), n.elections.Address)
 	if err := n.serve(c.Addresses[c.Self]); err != nil {
+		return nil, err
+	}
+	if err := n.engine.Start(); err != nil {
 		return nil, err
 	}
 	return n, nil

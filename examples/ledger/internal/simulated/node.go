@@ -74,6 +74,9 @@ func (n *node) start() {
 	p.open.Store(true)
 	w.work.Go(func() { n.watch(p) })
 	w.network.serve(n.id, p.engine)
+	if err := p.engine.Start(); err != nil {
+		w.fail("%s does not start: %v", n.id, err)
+	}
 	n.mu.Lock()
 	n.process = p
 	n.mu.Unlock()
