@@ -39,6 +39,8 @@ type options struct {
 	dir    string
 	fresh  bool
 	asks   bool
+
+	detection time.Duration
 }
 
 func run(ctx context.Context, args []string) error {
@@ -50,6 +52,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.dir, "data", "", "the `folder` of the node's data")
 	flags.BoolVar(&o.fresh, "new", false, "the node runs for the first time")
 	flags.BoolVar(&o.asks, "ask", false, "ask nodes that run elsewhere")
+	flags.DurationVar(&o.detection, "detection", elector.DefaultTiming().Detection(), "the `time` after which a silent leader is taken for dead")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -87,9 +90,19 @@ func parse(list string) (map[string]string, error) {
 // config describes one node.
 func config(o options, addresses map[string]string, id string, failed func(error)) server.Config {
 	return server.Config{
-		Self: id, Addresses: addresses, Dir: o.dir, New: o.fresh, Shards: uint32(o.shards), Timing: elector.DefaultTiming(),
+		Self: id, Addresses: addresses, Dir: o.dir, New: o.fresh, Shards: uint32(o.shards), Timing: timing(o.detection),
 		Failed: failed, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
+}
+
+// timing is the usual one, faster or slower.
+func timing(detection time.Duration) elector.Timing {
+	t := elector.DefaultTiming()
+	usual := t.Detection()
+	for _, d := range []*time.Duration{&t.Heartbeat, &t.MinVoteWait, &t.MaxVoteWait, &t.RoundTimeout, &t.DriftMargin} {
+		*d = time.Duration(float64(*d) * float64(detection) / float64(usual))
+	}
+	return t
 }
 
 // runNode runs one node until it is told to end, and then hands over what it leads.

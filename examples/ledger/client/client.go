@@ -25,6 +25,7 @@ var ErrNothing = errors.New("nothing was done")
 // Leaders says who leads; [route.Router] does.
 type Leaders interface {
 	Await(ctx context.Context, group string) (route.Leader, error)
+	AwaitNewer(ctx context.Context, group string, term memberstate.Term) (route.Leader, error)
 	Refused(group string, term memberstate.Term)
 }
 
@@ -32,6 +33,9 @@ type Leaders interface {
 type Caller interface {
 	Do(ctx context.Context, node string, r *ledgerpb.Request) (*ledgerpb.Reply, error)
 }
+
+// usual is how long most answers take at most. A client that waits for longer looks whether another leader is there.
+const usual = 20 * time.Millisecond
 
 // Client asks leaders. Its commands to one shard are carried out one after another; for more at a time use more clients.
 type Client struct {
@@ -119,7 +123,7 @@ func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
-		reply, err := c.askOnce(ctx, leader.ID, r)
+		reply, err := c.askOnce(ctx, leader, r)
 		switch says := reply.GetSays().(type) {
 		case *ledgerpb.Reply_Result:
 			return says.Result, nil
@@ -143,8 +147,15 @@ func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result
 	}
 }
 
-func (c *Client) askOnce(ctx context.Context, node string, r *ledgerpb.Request) (*ledgerpb.Reply, error) {
+// askOnce asks one leader, and gives it up when another one leads, or when patience is over.
+func (c *Client) askOnce(ctx context.Context, leader route.Leader, r *ledgerpb.Request) (*ledgerpb.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
-	return c.caller.Do(ctx, node, r)
+	hangs := time.AfterFunc(usual, func() {
+		if _, err := c.leaders.AwaitNewer(ctx, engine.Group(r.Shard), leader.Term); err == nil {
+			cancel()
+		}
+	})
+	defer hangs.Stop()
+	return c.caller.Do(ctx, leader.ID, r)
 }

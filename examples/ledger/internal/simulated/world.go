@@ -292,22 +292,13 @@ func (w *World) serveClient(number int, r *rand.Rand) {
 
 // Await is what a client's router does: it looks who says that it leads, or who is said to.
 func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
+	return w.AwaitNewer(ctx, group, 0)
+}
+
+// AwaitNewer waits for a larger term.
+func (w *World) AwaitNewer(ctx context.Context, group string, term memberstate.Term) (route.Leader, error) {
 	for {
-		var newest route.Leader
-		for _, n := range w.nodes {
-			p := n.running()
-			if p == nil {
-				continue
-			}
-			el := p.engine.Host().Elector(group)
-			if el == nil {
-				continue // it has ended
-			}
-			if now := el.Status(); now.Leader != "" && now.Term >= newest.Term {
-				newest = route.Leader{ID: now.Leader, Term: now.Term}
-			}
-		}
-		if newest.ID != "" {
+		if newest := w.leaderOf(group); newest.Term > term {
 			return newest, nil
 		}
 		select {
@@ -316,6 +307,24 @@ func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
 			return route.Leader{}, context.Cause(ctx)
 		}
 	}
+}
+
+// leaderOf is the newest leader of a group that any node knows.
+func (w *World) leaderOf(group string) (newest route.Leader) {
+	for _, n := range w.nodes {
+		p := n.running()
+		if p == nil {
+			continue
+		}
+		el := p.engine.Host().Elector(group)
+		if el == nil {
+			continue // it has ended
+		}
+		if now := el.Status(); now.Leader != "" && now.Term > newest.Term {
+			newest = route.Leader{ID: now.Leader, Term: now.Term}
+		}
+	}
+	return newest
 }
 
 // Refused is told that a leader does not lead. The next look shows who does.
