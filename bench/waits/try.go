@@ -67,8 +67,7 @@ func (s *series) try(ctx context.Context, o options, binaries map[string]string,
 			return err
 		}
 	}
-	leader, err := awaitLeader(ctx, st)
-	if err != nil {
+	if _, err := awaitLeader(ctx, st); err != nil {
 		return err
 	}
 	var acks acks
@@ -90,7 +89,8 @@ func (s *series) try(ctx context.Context, o options, binaries map[string]string,
 		return ctx.Err()
 	}
 	began := time.Now()
-	if leader, err = awaitLeader(ctx, st); err != nil {
+	leader, err := awaitLeader(ctx, st)
+	if err != nil {
 		return err
 	}
 	if err := happen(ctx, s.Event, st, processes[leader]); err != nil {
