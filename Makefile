@@ -31,6 +31,9 @@ TOOL := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/go.mod
 LINT := $(TOOL) golangci-lint
 BUF  := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/proto/go.mod buf
 
+# Where the wire formats are defined.
+PROTO := proto examples/ledger/proto
+
 # The duration of each fuzz target.
 FUZZTIME ?= 5s
 
@@ -88,12 +91,14 @@ tidy: ## Every go.mod and go.sum is tidy.
 generated: ## The generated code is what its source makes.
 	@$(BUF) lint proto
 	@made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
-	GOWORK=off $(BUF) generate proto --template proto/buf.gen.yaml --output "$$made"; \
-	diff -r "$$made/proto/electorpb" proto/electorpb || { echo "proto/electorpb is not what proto/elector.proto makes; make generate does it" >&2; exit 1; }
+	for from in $(PROTO); do GOWORK=off $(BUF) generate $$from --template proto/buf.gen.yaml --output "$$made"; done; \
+	for to in proto/electorpb examples/ledger/ledgerpb; do \
+		diff -r "$$made/$$to" $$to || { echo "$$to is not what its source makes; make generate does it" >&2; exit 1; }; \
+	done
 
 .PHONY: generate
-generate: ## Make proto/electorpb from proto/elector.proto.
-	@GOWORK=off $(BUF) generate proto --template proto/buf.gen.yaml
+generate: ## Make the Go of the wire formats from their definitions.
+	@for from in $(PROTO); do GOWORK=off $(BUF) generate $$from --template proto/buf.gen.yaml; done
 
 # A path that only exists on one machine: a path out of this tree, or the directory of
 # this checkout (unless that is a single word such as /src, which texts may contain for

@@ -145,6 +145,22 @@ func (r *Router) Await(ctx context.Context, group string) (Leader, error) {
 	}
 }
 
+// AwaitNewer waits for a leader of a larger term than this. A client that waits for the answer of a leader calls it at the same time: if
+// the leader hangs, or is cut off, nothing tells the client but that another one leads.
+func (r *Router) AwaitNewer(ctx context.Context, group string, term memberstate.Term) (Leader, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		now := time.Since(r.begun)
+		if found, ok := r.table.leader(group, now); ok && found.Term > term {
+			return found, nil
+		}
+		if err := r.wait(ctx, group, r.table.doubt(group, now)); err != nil {
+			return Leader{}, err
+		}
+	}
+}
+
 // wait waits until the group's entry has changed, or until it is no longer in doubt; zero: it is not. The Router's mu is
 // held before and after, and not meanwhile.
 func (r *Router) wait(ctx context.Context, group string, doubt time.Duration) error {

@@ -294,6 +294,34 @@ func TestALeaderIsAwaited(t *testing.T) {
 	})
 }
 
+// A leader that is known, that comes again in the same term, or that is in doubt, is none.
+func TestANewerLeaderIsAwaited(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		t := r.t
+		r.says(0, row(5, "n1"))
+		newer := make(chan Leader, 1)
+		go func() {
+			found, err := r.AwaitNewer(t.Context(), "g", 5)
+			assert.NoError(t, err)
+			newer <- found
+		}()
+		synctest.Wait()
+		r.Refused("g", 5)
+		r.says(0, row(6, ""))
+		<-time.After(2 * usualDoubt)
+		assert.Empty(t, newer)
+		r.says(0, row(6, "n2"))
+		assert.Equal(t, leads(6, "n2"), <-newer)
+		found, err := r.AwaitNewer(t.Context(), "g", 5)
+		require.NoError(t, err, "it is known")
+		assert.Equal(t, leads(6, "n2"), found)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = r.AwaitNewer(ctx, "g", 6)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
 // Await ends with its context, with the Router, and with the Router's context. Nothing is kept for those who have left.
 func TestAwaitEnds(t *testing.T) {
 	withRouter(t, 1, func(r *routed) {

@@ -1,0 +1,246 @@
+// Package engine is a small replicated storage engine on hustings: keys with values, in shards, each with a ledger that a
+// quorum of the nodes has on disk. It is meant to be read, in this order:
+//
+//	engine.go     a node: its shards, and the host that elects their leaders
+//	shard.go      a shard, and what its elector asks of it: where the ledger ends, Lead, Pause
+//	ledger.go     the ledger, and how it gets to disk
+//	disk.go       one disk for all shards: what they write goes together
+//	leader.go     writing: to the ledger, to followers, until a quorum has it
+//	follower.go   accepting what a leader sends
+//	state.go      what the ledger does: values, and commands that are carried out once
+//	read.go       reading, by lease and by quorum
+//	transfer.go   followers that are too far behind
+//	keys.go       where things are on disk
+//
+// hustings decides who leads, in which term, and who may take over. Everything about entries is here.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Network carries messages to other nodes. Send does not wait. Messages may be lost, repeated, or overtake one another,
+// and are not changed after they were sent.
+type Network interface {
+	Send(to string, m *ledgerpb.Message)
+}
+
+// Config describes a node.
+type Config struct {
+	Self    string
+	Members []memberstate.Member
+	Shards  uint32
+	Timing  elector.Timing
+
+	// Dir is where the data is, and FS the file system; nil: that of the machine.
+	Dir string
+	FS  vfs.FS
+	// Store is where the electors keep terms and votes.
+	Store memberstate.Store
+	// Elections and Network carry the messages of the electors and of the shards.
+	Elections rpc.Transport
+	Network   Network
+
+	// Failed is told once why the node cannot go on. Its process should end then: what is on disk is safe.
+	Failed func(error)
+	Logger *slog.Logger
+}
+
+// Engine is one node.
+type Engine struct {
+	disk   *disk
+	host   *elector.Host
+	shards []*shard
+	beats  sync.WaitGroup
+	stop   context.CancelFunc // nil: it has not started
+
+	heartbeat time.Duration
+}
+
+// Group is the name of a shard's group.
+func Group(shard uint32) string { return fmt.Sprintf("shard-%d", shard) }
+
+// Open opens the data of a node. Start has it take part in all shards; Close ends it in any case.
+func Open(c Config) (_ *Engine, err error) {
+	members, err := memberstate.NewMembers(c.Members)
+	if err != nil {
+		return nil, err
+	}
+	var once sync.Once
+	fail := func(err error) { once.Do(func() { go c.Failed(err) }) }
+	db, err := pebble.Open(c.Dir, options(c.FS))
+	if err != nil {
+		return nil, fmt.Errorf("the data in %s: %w", c.Dir, err)
+	}
+	e := &Engine{disk: newDisk(db, fail)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.end(context.Background()))
+		}
+	}()
+	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled}); err != nil {
+		return nil, err
+	}
+	transfers := make(chan struct{}, mostTransfers)
+	for number := range c.Shards {
+		s := &shard{
+			number: number, group: Group(number), disk: e.disk, network: c.Network, members: members, self: c.Self, fail: fail,
+			room: make(chan struct{}, mostWaiting), transfers: transfers,
+		}
+		if err := s.load(); err != nil {
+			return nil, err
+		}
+		e.shards = append(e.shards, s)
+	}
+	if err := e.join(c); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// join joins the groups of all shards.
+func (e *Engine) join(c Config) error {
+	electors, err := e.host.JoinAll(func(yield func(elector.GroupConfig) bool) {
+		for _, s := range e.shards {
+			if !yield(elector.GroupConfig{
+				Group: s.group, Members: c.Members, Timing: c.Timing, Leases: true,
+				LedgerEnd: s.ledgerEnd, Lead: s.lead, Pause: s.pause,
+			}) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, el := range electors {
+		e.shards[i].elector = el
+	}
+	e.heartbeat = c.Timing.Heartbeat
+	return nil
+}
+
+// Start has the node take part in all shards.
+func (e *Engine) Start() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.stop = cancel
+	e.beats.Go(func() { e.beat(ctx) })
+	return e.host.StartAll()
+}
+
+// options are for many small writes and little memory.
+func options(fs vfs.FS) *pebble.Options {
+	return &pebble.Options{FS: fs, MemTableSize: 4 << 20, Logger: quiet{}, FormatMajorVersion: pebble.FormatNewest}
+}
+
+// quiet is a logger of pebble. What it calls fatal are failures of the disk, after which nothing may be written.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)              {}
+func (quiet) Errorf(string, ...any)             {}
+func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// stalled names all shards if the disk does not write, so that other nodes lead them.
+func (e *Engine) stalled(ctx context.Context) (groups []string) {
+	if e.disk.works(ctx) == nil {
+		return nil
+	}
+	for _, s := range e.shards {
+		groups = append(groups, s.group)
+	}
+	return groups
+}
+
+// beat lets leaders send again what may have been lost.
+func (e *Engine) beat(ctx context.Context) {
+	ticker := time.NewTicker(e.heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			for _, s := range e.shards {
+				s.beat()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Host is for operators.
+func (e *Engine) Host() *elector.Host { return e.host }
+
+// Receive takes a message from another node.
+func (e *Engine) Receive(m *ledgerpb.Message) {
+	if m.Shard >= uint32(len(e.shards)) {
+		return
+	}
+	s, term := e.shards[m.Shard], memberstate.Term(m.Term)
+	switch says := m.Says.(type) {
+	case *ledgerpb.Message_Append:
+		s.accept(term, m.From, says.Append)
+	case *ledgerpb.Message_Matched:
+		s.heed(term, m.From, says.Matched)
+	case *ledgerpb.Message_Chunk:
+		s.acceptChunk(term, m.From, says.Chunk)
+	case *ledgerpb.Message_Chunked:
+		s.heedChunk(term, m.From, says.Chunked)
+	}
+}
+
+// Do does what a client asks for.
+func (e *Engine) Do(ctx context.Context, r *ledgerpb.Request) *ledgerpb.Reply {
+	if r.Shard >= uint32(len(e.shards)) {
+		return refused("there is no shard %d, only %d", r.Shard, len(e.shards))
+	}
+	s := e.shards[r.Shard]
+	switch asks := r.Asks.(type) {
+	case *ledgerpb.Request_Command:
+		return s.carryOut(ctx, asks.Command)
+	case *ledgerpb.Request_Read:
+		return s.look(ctx, asks.Read)
+	}
+	return refused("nothing was asked")
+}
+
+// Close hands over what the node leads, waits for voters that are catching up as long as the context allows, and ends.
+func (e *Engine) Close(ctx context.Context) error {
+	drained := e.host.DrainPatiently(ctx)
+	if ctx.Err() == nil {
+		drained = nil // the host gives up the rest
+	}
+	return errors.Join(drained, e.end(ctx))
+}
+
+// end ends what has begun.
+func (e *Engine) end(ctx context.Context) (err error) {
+	if e.host != nil {
+		err = e.host.Close(ctx)
+	}
+	if e.stop != nil {
+		e.stop()
+	}
+	e.beats.Wait()
+	for _, s := range e.shards {
+		s.close()
+	}
+	return errors.Join(err, e.disk.close())
+}
+
+// refused is the reply to what will never be carried out.
+func refused(why string, args ...any) *ledgerpb.Reply {
+	return &ledgerpb.Reply{Says: &ledgerpb.Reply_Refused{Refused: fmt.Sprintf(why, args...)}}
+}

@@ -1,0 +1,95 @@
+// What a follower does with a leader's entries.
+
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// accept takes an append, if its leader may still write here. The elector hears of the leader first: it may never have
+// had a message of this term, and has to save the term before the ledger ends in it. Then the promise is looked at under
+// its lock, because a vote for another leader may have come between.
+func (s *shard) accept(term memberstate.Term, from string, a *ledgerpb.Append) {
+	if s.elector.Heard(term, from) != nil {
+		return // its leader is told by electors, not by us
+	}
+	_ = s.promise.Accept(term, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.follows() {
+			s.take(term, from, a)
+		}
+		return nil
+	})
+}
+
+// follows says whether another node may write here. Lead of an old term may not have returned yet, and the elector may have ended
+// since it has heard of the leader.
+func (s *shard) follows() bool { return s.office == nil && !s.installing && !s.closed }
+
+// take makes the ledger that of the leader, up to the end of the append, and answers when it is on disk.
+func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
+	before := positionOf(a.Before)
+	if !s.ledger.has(before) {
+		s.answer(term, from, &ledgerpb.Matched{Refused: true, Index: s.mayMatch(before.Index), Round: a.Round})
+		return
+	}
+	matched := before.Index + uint64(len(a.Entries))
+	fresh := s.lacking(a.Entries)
+	if len(fresh) > 0 {
+		if !s.clear(fresh[0].Index) {
+			return
+		}
+		for _, e := range fresh {
+			s.ledger.append(e)
+		}
+		s.save(fresh, func() { s.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round}) })
+	} else {
+		s.answer(term, from, &ledgerpb.Matched{Index: min(matched, s.ledger.durable), Round: a.Round})
+	}
+	s.committed = max(s.committed, min(a.Committed, matched))
+	s.advance()
+}
+
+// lacking are the entries from the first one on that the ledger has not got.
+func (s *shard) lacking(entries []*ledgerpb.Entry) []*ledgerpb.Entry {
+	for i, e := range entries {
+		if !s.ledger.has(memberstate.Position{Term: memberstate.Term(e.Term), Index: e.Index}) {
+			return entries[i:]
+		}
+	}
+	return nil
+}
+
+// clear takes away the entries from an index on, which the leader has not got.
+func (s *shard) clear(index uint64) bool {
+	if index > s.ledger.end.Index {
+		return true
+	}
+	if index <= s.committed {
+		s.fail(fmt.Errorf("%s: the leader has another entry %d, which was committed here", s.group, index))
+		return false
+	}
+	s.cutSaved(index - 1)
+	return true
+}
+
+// mayMatch is up to where the ledger may be the leader's, if it is not at an index: it ends before, or the term there
+// is another one, and then all entries of that term may be.
+func (s *shard) mayMatch(index uint64) uint64 {
+	l := &s.ledger
+	if index > l.end.Index {
+		return l.end.Index
+	}
+	if at := l.run(index); at >= 0 {
+		return max(l.runs[at].first-1, l.base.Index)
+	}
+	return l.base.Index
+}
+
+func (s *shard) answer(term memberstate.Term, to string, m *ledgerpb.Matched) {
+	s.network.Send(to, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(term), Says: &ledgerpb.Message_Matched{Matched: m}})
+}

@@ -1,0 +1,241 @@
+// What a leader does: it writes commands to its ledger, sends them to the others without waiting for each answer, and
+// commits what a quorum of the voters has on disk.
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+)
+
+const (
+	// window is how many appends may be on their way to a follower. Then entries gather, and go together.
+	window = 16
+	// mostEntries bounds an append.
+	mostEntries = 256
+)
+
+// office is a term that this node leads. It belongs to the lock of the shard.
+type office struct {
+	term      memberstate.Term
+	ctx       context.Context // ends with the term
+	began     uint64          // its first entry
+	followers []*follower
+	waiting   map[uint64]chan *ledgerpb.Reply // by the index of the command's entry
+	paused    <-chan struct{}                 // closed when writes go on; nil: they were never paused
+	round     uint64                          // of reads that ask a quorum
+	reads     []*read
+}
+
+// follower is what the leader knows of another member.
+type follower struct {
+	id       string
+	votes    bool
+	matched  uint64 // up to here its ledger is the leader's, and on disk
+	next     uint64 // the entry to be sent next
+	unheard  int    // appends that were not answered
+	told     uint64 // that so much is committed
+	round    uint64 // the newest that it has answered
+	moved    bool   // since the last beat
+	transfer *transfer
+}
+
+// isPaused says whether writes are paused for a handover.
+func (o *office) isPaused() bool {
+	if o.paused == nil {
+		return false
+	}
+	select {
+	case <-o.paused:
+		o.paused = nil
+		return false
+	default:
+		return true
+	}
+}
+
+// carryOut has a command written, and returns when it is committed and applied, or when its fate cannot be learned here.
+func (s *shard) carryOut(ctx context.Context, c *ledgerpb.Command) *ledgerpb.Reply {
+	select {
+	case s.room <- struct{}{}:
+		defer func() { <-s.room }()
+	case <-ctx.Done():
+		return unknown("%v", context.Cause(ctx))
+	}
+	for {
+		replied, paused := s.propose(c)
+		switch {
+		case replied != nil:
+			select {
+			case r := <-replied:
+				return r
+			case <-ctx.Done():
+				return unknown("%v", context.Cause(ctx))
+			}
+		case paused == nil:
+			return s.notLeader()
+		}
+		select {
+		case <-paused:
+		case <-ctx.Done():
+			return unknown("%v", context.Cause(ctx))
+		}
+	}
+}
+
+// propose adds a command to the ledger, and returns where the reply will come; or until when writes are paused; or
+// neither, if this node does not lead.
+func (s *shard) propose(c *ledgerpb.Command) (replied chan *ledgerpb.Reply, paused <-chan struct{}) {
+	s.mu.Lock()
+	o := s.serving()
+	s.mu.Unlock()
+	if o == nil {
+		return nil, nil
+	}
+	_ = s.promise.Accept(o.term, func() error { // refused: somebody else leads
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.serving() != o:
+		case o.isPaused():
+			paused = o.paused
+		default:
+			replied = make(chan *ledgerpb.Reply, 1)
+			o.waiting[s.add(o, c)] = replied
+		}
+		return nil
+	})
+	return replied, paused
+}
+
+// add adds an entry to the leader's ledger, sends it, and has it saved meanwhile.
+func (s *shard) add(o *office, c *ledgerpb.Command) (index uint64) {
+	e := &ledgerpb.Entry{Term: uint64(o.term), Index: s.ledger.end.Index + 1, Command: c}
+	s.ledger.append(e)
+	s.save([]*ledgerpb.Entry{e}, nil)
+	for _, f := range o.followers {
+		s.sendEntries(o, f)
+	}
+	return e.Index
+}
+
+// sendEntries sends a follower what it lacks, as far as the window allows.
+func (s *shard) sendEntries(o *office, f *follower) {
+	for f.transfer == nil && f.next <= s.ledger.end.Index && f.unheard < window {
+		if f.next <= s.ledger.base.Index {
+			s.beginTransfer(o, f)
+			return
+		}
+		if err := s.sendAppend(o, f); err != nil {
+			s.fail(err)
+			return
+		}
+	}
+}
+
+// sendAppend sends the entries from f.next on, or none if it has all.
+func (s *shard) sendAppend(o *office, f *follower) error {
+	before := memberstate.Position{Term: s.ledger.term(f.next - 1), Index: f.next - 1}
+	a := &ledgerpb.Append{Before: position(before), Committed: s.committed, Round: o.round}
+	for i := f.next; i <= s.ledger.end.Index && len(a.Entries) < mostEntries; i++ {
+		e, err := s.entry(i)
+		if err != nil {
+			return err
+		}
+		a.Entries = append(a.Entries, e)
+	}
+	f.next += uint64(len(a.Entries))
+	f.unheard++
+	f.told = s.committed
+	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Append{Append: a}})
+	return nil
+}
+
+// heed takes a follower's answer.
+func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, f := s.answered(term, from)
+	if f == nil || m.Index > s.ledger.end.Index {
+		return
+	}
+	f.unheard, f.moved = max(0, f.unheard-1), true
+	f.round = max(f.round, m.Round)
+	if m.Refused {
+		f.unheard, f.next = 0, max(f.matched, min(m.Index, f.next-1))+1
+	} else {
+		f.matched = max(f.matched, m.Index)
+		f.next = max(f.next, f.matched+1)
+	}
+	s.advance()
+	if s.office == o {
+		s.sendEntries(o, f)
+	}
+}
+
+// answered is the follower that an answer is from; nil if the answer is to another term.
+func (s *shard) answered(term memberstate.Term, from string) (*office, *follower) {
+	o := s.office
+	if o == nil || o.term != term {
+		return nil, nil
+	}
+	i := slices.IndexFunc(o.followers, func(f *follower) bool { return f.id == from })
+	if i < 0 {
+		return nil, nil
+	}
+	return o, o.followers[i]
+}
+
+// commit commits what a quorum of the voters has on disk. Only an entry of the leader's own term shows that those below
+// it stay.
+func (s *shard) commit(o *office) {
+	have := []uint64{s.ledger.durable}
+	for _, f := range o.followers {
+		if f.votes {
+			have = append(have, f.matched)
+		}
+	}
+	if n := reached(have); n >= o.began {
+		s.committed = max(s.committed, n)
+	}
+}
+
+// reached is what a majority of these have reached.
+func reached(have []uint64) uint64 {
+	slices.Sort(have)
+	return have[(len(have)-1)/2]
+}
+
+// beat sends again what may have been lost, and tells followers what has been committed since.
+func (s *shard) beat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.serving()
+	if o == nil {
+		return
+	}
+	for _, f := range o.followers {
+		lacks := f.matched < s.ledger.end.Index
+		switch {
+		case f.transfer != nil:
+			s.repeatChunk(o, f)
+		case lacks && !f.moved:
+			f.unheard, f.next = 0, f.matched+1
+			s.sendEntries(o, f)
+		case !lacks && (f.told < s.committed || f.round < o.round):
+			if err := s.sendAppend(o, f); err != nil {
+				s.fail(err)
+			}
+		}
+		f.moved = false
+	}
+}
+
+// unknown is the reply to a command of which nobody knows whether it will be carried out.
+func unknown(why string, args ...any) *ledgerpb.Reply {
+	return &ledgerpb.Reply{Says: &ledgerpb.Reply_Unknown{Unknown: fmt.Sprintf(why, args...)}}
+}

@@ -1,0 +1,158 @@
+// A shard: one replicated ledger and the state that it makes, at one node. This file has what its elector asks of it.
+
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// shard is one shard at one node. Its writes to the ledger go through promise, which is locked before mu.
+type shard struct {
+	number  uint32
+	group   string
+	elector *elector.Elector
+	disk    *disk
+	network Network
+	members memberstate.Members
+	self    string
+	fail    func(error)
+	room    chan struct{} // for commands that wait
+
+	transfers chan struct{} // those of the node that are under way
+
+	promise elector.Promise
+
+	mu         sync.Mutex
+	closed     bool // nothing may be read or written any more
+	ledger     ledger
+	committed  uint64
+	applied    uint64
+	generation uint32 // of the state
+	office     *office
+	incoming   *incoming // a state from the leader, ...
+	installing bool      // ... that is complete, and takes the place of the one that is there
+}
+
+// mostWaiting bounds the commands of a shard that wait for a quorum at one time. Others wait for room.
+const mostWaiting = 1024
+
+// LedgerEnd says where the ledger ends, and promises to accept nothing of a lower term. Entries that are not on disk yet
+// count: nobody has been told of them, and to say that the ledger is longer than it will be after a crash can only
+// refuse a candidate.
+func (s *shard) ledgerEnd(term memberstate.Term) memberstate.Position {
+	return s.promise.End(term, func() memberstate.Position {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.ledger.end
+	})
+}
+
+// lead serves while this node leads the shard.
+func (s *shard) lead(ctx context.Context, term memberstate.Term) error {
+	o, err := s.begin(ctx, term)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.end(o)
+	return nil
+}
+
+// begin begins an office. Its first entry, which has no command, commits those of earlier terms: a quorum that has an
+// entry of an earlier term does not show that the entry stays, because another candidate may still win without it.
+func (s *shard) begin(ctx context.Context, term memberstate.Term) (o *office, err error) {
+	err = s.promise.Accept(term, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		o = &office{term: term, ctx: ctx, waiting: map[uint64]chan *ledgerpb.Reply{}}
+		for _, m := range s.members.List() {
+			if m.ID != s.self {
+				o.followers = append(o.followers, &follower{id: m.ID, votes: !m.Observer, next: s.ledger.end.Index + 1})
+			}
+		}
+		s.office, s.incoming = o, nil
+		o.began = s.add(o, nil)
+		return nil
+	})
+	return o, err
+}
+
+// end ends it. Commands that nobody has been told about may yet be carried out, by another leader.
+func (s *shard) end(o *office) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.office = nil
+	for _, waits := range o.waiting {
+		waits <- unknown("the leader of term %d has lost its office", o.term)
+	}
+	for _, r := range o.reads {
+		close(r.done)
+	}
+	for _, f := range o.followers {
+		f.endTransfer()
+	}
+}
+
+// pause stops writes for a handover. They wait until it is over, and are told then who leads.
+func (s *shard) pause(ctx context.Context, term memberstate.Term) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.office
+	if o == nil || o.term != term {
+		return elector.ErrStaleTerm
+	}
+	o.paused = ctx.Done()
+	return nil
+}
+
+// serving is the office, if there is one that has not ended.
+func (s *shard) serving() *office {
+	if s.office == nil || s.office.ctx.Err() != nil {
+		return nil
+	}
+	return s.office
+}
+
+// notLeader says who leads, as far as the elector knows.
+func (s *shard) notLeader() *ledgerpb.Reply {
+	now := s.elector.Status()
+	leader := now.Leader
+	if leader == s.self {
+		leader = "" // it leads no more, or does not yet
+	}
+	return &ledgerpb.Reply{Says: &ledgerpb.Reply_NotLeader{NotLeader: &ledgerpb.NotLeader{Term: uint64(now.Term), Leader: leader}}}
+}
+
+// close ends all use of the disk. The elector has ended before.
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// advance commits and applies what can be, and answers reads that have waited for it.
+func (s *shard) advance() {
+	if o := s.office; o != nil {
+		s.commit(o)
+	}
+	if err := s.apply(); err != nil {
+		s.fail(err)
+		return
+	}
+	if o := s.office; o != nil {
+		s.answerReads(o)
+	}
+	s.ledger.trim(s.applied)
+	s.compact()
+}
+
+// writeNow changes the state on disk without waiting for a sync. A crash may take it back, and then leaves the state as
+// it was before: what is written later is not kept without it.
+func (s *shard) writeNow(b *pebble.Batch) error { return b.Commit(pebble.NoSync) }

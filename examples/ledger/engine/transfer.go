@@ -1,0 +1,210 @@
+// The way of a whole state from a leader to a follower that needs entries which the leader has not got any more. It goes
+// in parts, one after another. The follower keeps its old state until the new one is complete on its disk.
+
+package engine
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+)
+
+const (
+	// mostBytes is how large a part becomes at least, before it is sent.
+	mostBytes = 256 << 10
+	// mostTransfers bounds those that a node sends at one time, because each keeps old data on the disk.
+	mostTransfers = 4
+)
+
+// transfer is what the leader sends.
+type transfer struct {
+	upto  memberstate.Position
+	state *pebble.Snapshot
+	rows  *pebble.Iterator
+	chunk *ledgerpb.Chunk // which the follower has not answered
+	ended func()
+}
+
+// beginTransfer begins to send a follower the state. If too many transfers are under way, the next beat tries again.
+func (s *shard) beginTransfer(o *office, f *follower) {
+	if s.installing {
+		return
+	}
+	select {
+	case s.transfers <- struct{}{}:
+	default:
+		return
+	}
+	upto := memberstate.Position{Term: s.ledger.term(s.applied), Index: s.applied}
+	t := &transfer{upto: upto, state: s.disk.db.NewSnapshot(), ended: func() { <-s.transfers }}
+	prefix := s.stateKey(s.generation)
+	rows, err := t.state.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	t.rows, f.transfer = rows, t
+	t.rows.First()
+	s.nextChunk(o, f)
+}
+
+// nextChunk sends the next part.
+func (s *shard) nextChunk(o *office, f *follower) {
+	t := f.transfer
+	c := &ledgerpb.Chunk{Upto: position(t.upto)}
+	if t.chunk != nil {
+		c.Number = t.chunk.Number + 1
+	}
+	prefix := len(s.stateKey(0))
+	for size := 0; t.rows.Valid() && size < mostBytes; t.rows.Next() {
+		p := &ledgerpb.Pair{Key: append([]byte(nil), t.rows.Key()[prefix:]...), Value: append([]byte(nil), t.rows.Value()...)}
+		c.Pairs = append(c.Pairs, p)
+		size += len(p.Key) + len(p.Value)
+	}
+	if err := t.rows.Error(); err != nil {
+		s.fail(err)
+		return
+	}
+	c.Last = !t.rows.Valid()
+	t.chunk = c
+	s.repeatChunk(o, f)
+}
+
+// repeatChunk sends the part that has not been answered.
+func (s *shard) repeatChunk(o *office, f *follower) {
+	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Chunk{Chunk: f.transfer.chunk}})
+}
+
+// endTransfer ends it, complete or not.
+func (f *follower) endTransfer() {
+	if t := f.transfer; t != nil {
+		_ = t.rows.Close()
+		_ = t.state.Close()
+		t.ended()
+		f.transfer = nil
+	}
+}
+
+// heedChunk takes a follower's answer to a part.
+func (s *shard) heedChunk(term memberstate.Term, from string, m *ledgerpb.Chunked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, f := s.answered(term, from)
+	if f == nil || f.transfer == nil || f.transfer.upto != positionOf(m.Upto) {
+		return
+	}
+	f.moved = true
+	switch t := f.transfer; {
+	case m.Done:
+		f.endTransfer()
+		f.matched = max(f.matched, t.upto.Index)
+		f.unheard, f.next = 0, f.matched+1
+		s.advance()
+		if s.office == o {
+			s.sendEntries(o, f)
+		}
+	case m.Next == t.chunk.Number+1 && !t.chunk.Last:
+		s.nextChunk(o, f)
+	case m.Next < t.chunk.Number: // it has lost what it had, and the next beat begins again
+		f.endTransfer()
+	}
+}
+
+// incoming is what a follower has received.
+type incoming struct {
+	term memberstate.Term
+	upto memberstate.Position
+	next uint64
+}
+
+// acceptChunk takes a part, if its leader may still write here.
+func (s *shard) acceptChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {
+	if s.elector.Heard(term, from) != nil {
+		return
+	}
+	_ = s.promise.Accept(term, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.follows() {
+			s.takeChunk(term, from, c)
+		}
+		return nil
+	})
+}
+
+func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {
+	upto := positionOf(c.Upto)
+	answer := func(m *ledgerpb.Chunked) {
+		m.Upto = c.Upto
+		s.network.Send(from, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(term), Says: &ledgerpb.Message_Chunked{Chunked: m}})
+	}
+	if upto.Index <= s.committed || s.ledger.has(upto) && upto.Index <= s.ledger.durable {
+		s.incoming = nil
+		answer(&ledgerpb.Chunked{Done: upto.Index <= s.ledger.durable}) // not yet: it is asked again
+		return
+	}
+	in := s.incoming
+	if in == nil || in.term != term || in.upto != upto {
+		if c.Number != 0 {
+			answer(&ledgerpb.Chunked{})
+			return
+		}
+		in = &incoming{term: term, upto: upto}
+		s.incoming = in
+		s.disk.write(func(b *pebble.Batch) error {
+			return b.DeleteRange(s.stateKey(s.generation+1), s.stateKey(s.generation+2), nil)
+		}, nil)
+	}
+	if c.Number != in.next {
+		answer(&ledgerpb.Chunked{Next: in.next})
+		return
+	}
+	in.next++
+	next := in.next
+	then := func() { answer(&ledgerpb.Chunked{Next: next}) }
+	if c.Last {
+		then = nil
+	}
+	s.disk.write(func(b *pebble.Batch) error {
+		for _, p := range c.Pairs {
+			if err := b.Set(append(s.stateKey(s.generation+1), p.Key...), p.Value, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, then)
+	if c.Last {
+		s.install(upto, func() { answer(&ledgerpb.Chunked{Done: true}) })
+	}
+}
+
+// install makes the state that has been received that of the shard. The ledger begins anew after it.
+func (s *shard) install(upto memberstate.Position, then func()) {
+	s.installing, s.incoming = true, nil
+	s.ledger.restart(upto)
+	s.committed = max(s.committed, upto.Index)
+	s.disk.write(func(b *pebble.Batch) error {
+		for _, change := range []func() error{
+			func() error { return b.Set(s.key(keyOfBase), encode(position(upto)), nil) },
+			func() error { return b.DeleteRange(s.entryKey(0), after(s.key(keyOfEntries)), nil) },
+			func() error { return b.DeleteRange(s.stateKey(0), s.stateKey(s.generation+1), nil) },
+			func() error {
+				return b.Set(s.key(keyOfApplied), encode(&ledgerpb.Applied{Upto: position(upto), Generation: s.generation + 1}), nil)
+			},
+		} {
+			if err := change(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.installing, s.applied = false, upto.Index
+		s.generation++
+		s.ledger.durable = max(s.ledger.durable, upto.Index)
+		then()
+		s.advance()
+	})
+}

@@ -1,0 +1,123 @@
+// Engines that are broken in one place each. The worlds must notice every one of them, or they show nothing about the sound one.
+
+package simulated
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var broken = flag.Bool("broken", false, "run engines that are broken")
+
+// defect is one of them.
+type defect struct {
+	name    string
+	changes []change
+}
+
+// change replaces a text in a file of the engine by another.
+type change struct{ file, old, broken string }
+
+// heldUp holds goroutines up for a moment after the elector has allowed an append, as a busy machine may. That breaks nothing, but
+// other appends and votes come between.
+var heldUp = []change{
+	{"follower.go", "\t_ = s.promise.Accept(", "\ttime.Sleep(rand.N(100 * time.Millisecond))\n\t_ = s.promise.Accept("},
+	{"follower.go", "import (", "import (\n\t\"math/rand/v2\"\n\t\"time\""},
+}
+
+// leadsOn has the end of an office noticed late, as on a busy machine.
+var leadsOn = []change{
+	{"shard.go", "\t<-ctx.Done()\n", "\t<-ctx.Done()\n\ttime.Sleep(rand.N(time.Second))\n"},
+	{"shard.go", "s.office == nil || s.office.ctx.Err() != nil", "s.office == nil"},
+	{"shard.go", "import (", "import (\n\t\"math/rand/v2\"\n\t\"time\""},
+}
+
+var defects = []defect{
+	{"it does not tell its elector of appends", []change{{"follower.go", "if s.elector.Heard(term, from) != nil {", "if false {"}}},
+	{"it promises nothing when it says where its ledger ends", append(heldUp, change{"shard.go", "return s.promise.End(term, func()", "return new(elector.Promise).End(term, func()"})},
+	{"it accepts an append of an older term after a newer one", append(heldUp, change{"follower.go", "s.promise.Accept(term, func()", "new(elector.Promise).Accept(term, func()"},
+		change{"follower.go", "import (", "import (\n\t\"github.com/hustings/hustings/elector\""})},
+	{"it reads when its lease has ended", append(leadsOn, change{"read.go", "held && term == o.term", "held || term != o.term"})},
+	{"it counts observers when it commits", []change{{"leader.go", "\t\tif f.votes {\n\t\t\thave", "\t\tif true {\n\t\t\thave"}}},
+	{"it acknowledges entries before they are on disk", []change{{
+		"follower.go", "s.save(fresh, func() { s.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round}) })",
+		"s.save(fresh, nil)\n\t\ts.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round})",
+	}}},
+	{"it commits entries of earlier terms alone", []change{{"leader.go", "n >= o.began", "n > 0"}}},
+	{"it does not compare the entry before", []change{{"follower.go", "if !s.ledger.has(before) {", "if before.Index > s.ledger.end.Index {"}}},
+	{"it does not take away what the leader has not got", []change{{"follower.go", "s.cutSaved(index - 1)", "s.ledger.cut(index - 1)"}}},
+	{"it carries commands out again", []change{{"state.go", "case c.Number == last.Number:", "case c.Number == last.Number && false:"}, {"state.go", "case c.Number < last.Number:", "case false:"}}},
+	{"it applies what is not on its disk", []change{{"state.go", "min(s.committed, s.ledger.durable)", "s.committed"}}},
+	{"it reads before the commands of earlier leaders are applied", []change{{"read.go", "s.applied < o.began", "false"}}},
+	{"it does not wait for a quorum when it is asked to", []change{{"read.go", "sure := reached(rounds)", "sure := o.round"}}},
+}
+
+func TestEnginesThatAreHeldUpKeepTheirPromise(t *testing.T) {
+	if !*broken {
+		t.Skip("-broken is not set")
+	}
+	for _, late := range [][]change{heldUp, leadsOn} {
+		out, err := run(t, late)
+		assert.NoError(t, err, out)
+	}
+}
+
+func TestBrokenEnginesAreNoticed(t *testing.T) {
+	if !*broken {
+		t.Skip("-broken is not set")
+	}
+	for _, d := range defects {
+		t.Run(d.name, func(t *testing.T) {
+			out, err := run(t, d.changes)
+			assert.Error(t, err, "nobody noticed")
+			assert.NotContains(t, out, "[build failed]")
+			t.Log(firstFailure(out))
+		})
+	}
+}
+
+// run runs the worlds with changes.
+func run(t *testing.T, changes []change) (string, error) {
+	t.Helper()
+	dir, files := t.TempDir(), map[string][]byte{}
+	for _, c := range changes {
+		path, err := filepath.Abs(filepath.Join("..", "..", "engine", c.file))
+		require.NoError(t, err)
+		source := files[path]
+		if source == nil {
+			source, err = os.ReadFile(path)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, bytes.Count(source, []byte(c.old)), "it does not apply: %s", c.old)
+		files[path] = bytes.Replace(source, []byte(c.old), []byte(c.broken), 1)
+	}
+	overlay := map[string]string{}
+	for path, source := range files {
+		overlay[path] = filepath.Join(dir, filepath.Base(path))
+		require.NoError(t, os.WriteFile(overlay[path], source, 0o600))
+	}
+	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", "400").CombinedOutput()
+	return string(out), err
+}
+
+// firstFailure is what was noticed.
+func firstFailure(out string) string {
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "seed ") || strings.Contains(line, "panic") || strings.Contains(line, ".go:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return out
+}
