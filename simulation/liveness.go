@@ -56,7 +56,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	took = w.electsSoon(core, invariant.Converges)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	w.preferredLeads(core)
-	w.keepsLeader(core, calmFor)
+	w.keepsLeader(core)
 	w.returnsQuietly(core)
 	w.hintsInVain(core)
 	w.changesQuietly(core)
@@ -154,11 +154,10 @@ func (w *world) convergesWithin() time.Duration {
 	return within
 }
 
-// keepsLeader demands that nothing changes for some detection times, and that the leader's engine
-// serves.
-func (w *world) keepsLeader(core []int, detections time.Duration) {
+// keepsLeader demands that nothing changes for a while, and that the leader's engine serves.
+func (w *world) keepsLeader(core []int) {
 	before := w.reigns(core)
-	w.run(time.Duration(w.now) + detections*w.check.Detection())
+	w.run(time.Duration(w.now) + calmFor*w.check.Detection())
 	for place, was := range before {
 		first, term := &w.nodes[core[0]].members[place], was.term
 		w.check.Counts[invariant.Converges]++

@@ -28,7 +28,7 @@ func (w *world) getsEven(core []int) {
 	}
 	w.run(time.Duration(w.now) + evenWithin*every)
 	w.even(core)
-	w.keepsLeader(core, calmFor)
+	w.keepsLeader(core)
 	for _, i := range core {
 		w.nodes[i].balances(0)
 	}

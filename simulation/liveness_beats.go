@@ -33,5 +33,5 @@ func (w *world) upgrades(core []int) {
 	n.start()
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // without pre-vote it may end a term before it is found
 	w.electsSoon(core, invariant.Converges)
-	w.keepsLeader(core, calmFor)
+	w.keepsLeader(core)
 }

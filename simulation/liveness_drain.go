@@ -46,7 +46,7 @@ func (w *world) drainEnds(core []int) {
 		w.nodes[i].drains(0)
 	}
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection()) // those that are told first hand over to the others
-	w.keepsLeader(core, calmFor)
+	w.keepsLeader(core)
 	w.stillElects(core)
 	for _, i := range core {
 		w.nodes[i].serves(w.nodes[i].Incarnation)
