@@ -50,6 +50,18 @@ func protectNode(w *world, s *Strike) bool {
 	return true
 }
 
+// orderEnds ends what an operator has ordered of a process.
+func (n *node) orderEnds(kind eventKind, incarnation uint32) {
+	switch kind {
+	case nodeServes:
+		n.serves(incarnation)
+	case nodeMoves:
+		n.moves(incarnation)
+	default:
+		n.stays(incarnation)
+	}
+}
+
 func (n *node) protects() {
 	n.Protected = max(n.world.now, 1)
 	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.AskProtect}, Then: func() {}})

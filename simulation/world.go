@@ -214,12 +214,10 @@ func (w *world) happen(e event) {
 		if s := &w.following[arg]; !w.calm {
 			faultTable[s.Fault].inflict(w, s)
 		}
-	case nodeServes:
-		n.serves(arg)
-	case nodeMoves:
-		n.moves(arg)
-	case nodeStays:
-		n.stays(arg)
+	case nodeServes, nodeMoves, nodeStays:
+		if !w.calm { // what was ordered in trouble has ended before, and what is ordered now is the check's own
+			n.orderEnds(e.kind(), arg)
+		}
 	case nodeRestarts:
 		if !n.Alive && n.Incarnation == arg {
 			n.start()
