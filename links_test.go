@@ -16,12 +16,15 @@ import (
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
-	documents, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	more, err := filepath.Glob("*.md")
-	require.NoError(t, err)
+	var documents []string
+	for _, where := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+		found, err := filepath.Glob(where)
+		require.NoError(t, err)
+		require.NotEmpty(t, found, where)
+		documents = append(documents, found...)
+	}
 	links := 0
-	for _, document := range append(documents, more...) {
+	for _, document := range documents {
 		text, err := os.ReadFile(document)
 		require.NoError(t, err)
 		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
