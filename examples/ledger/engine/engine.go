@@ -16,6 +16,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,11 @@ type Config struct {
 	// Elections and Network carry the messages of the electors and of the shards.
 	Elections rpc.Transport
 	Network   Network
+
+	// Keep is how many entries stay after they have been applied, for followers that are a little behind; 0: 4,096. One that is further behind
+	// is sent the state, in parts of about Part bytes; 0: 256 KiB.
+	Keep uint64
+	Part int
 
 	// Failed is told once why the node cannot go on. Its process should end then: what is on disk is safe.
 	Failed func(error)
@@ -98,7 +104,7 @@ func Open(c Config) (_ *Engine, err error) {
 	for number := range c.Shards {
 		s := &shard{
 			number: number, group: Group(number), disk: e.disk, network: c.Network, members: members, self: c.Self, fail: fail,
-			room: make(chan struct{}, mostWaiting), transfers: transfers,
+			room: make(chan struct{}, mostWaiting), transfers: transfers, keep: cmp.Or(c.Keep, 4096), part: cmp.Or(c.Part, 256<<10),
 		}
 		if err := s.load(); err != nil {
 			return nil, err

@@ -16,13 +16,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-const (
-	// keep is how many entries stay after they have been applied, for followers that are a little behind. One that is
-	// further behind is sent the state.
-	keep = 4096
-	// inMemory is how many of them stay in memory.
-	inMemory = 1024
-)
+// inMemory is how many entries stay in memory.
+const inMemory = 1024
 
 // ledger is what is known of it in memory.
 type ledger struct {
@@ -163,10 +158,10 @@ func (s *shard) cutSaved(index uint64) {
 
 // compact forgets entries that have been applied long ago.
 func (s *shard) compact() {
-	if s.applied < s.ledger.base.Index+2*keep {
+	if s.applied < s.ledger.base.Index+2*s.keep {
 		return
 	}
-	s.ledger.forget(s.applied - keep)
+	s.ledger.forget(s.applied - s.keep)
 	base := s.ledger.base
 	s.disk.write(func(b *pebble.Batch) error {
 		if err := b.Set(s.key(keyOfBase), encode(position(base)), nil); err != nil {

@@ -24,6 +24,8 @@ type shard struct {
 	self    string
 	fail    func(error)
 	room    chan struct{} // for commands that wait
+	keep    uint64
+	part    int
 
 	transfers chan struct{} // those of the node that are under way
 

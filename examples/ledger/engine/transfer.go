@@ -10,12 +10,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-const (
-	// mostBytes is how large a part becomes at least, before it is sent.
-	mostBytes = 256 << 10
-	// mostTransfers bounds those that a node sends at one time, because each keeps old data on the disk.
-	mostTransfers = 4
-)
+// mostTransfers bounds those that a node sends at one time, because each keeps old data on the disk.
+const mostTransfers = 4
 
 // transfer is what the leader sends.
 type transfer struct {
@@ -57,7 +53,7 @@ func (s *shard) nextChunk(o *office, f *follower) {
 		c.Number = t.chunk.Number + 1
 	}
 	prefix := len(s.stateKey(0))
-	for size := 0; t.rows.Valid() && size < mostBytes; t.rows.Next() {
+	for size := 0; t.rows.Valid() && size < s.part; t.rows.Next() {
 		p := &ledgerpb.Pair{Key: append([]byte(nil), t.rows.Key()[prefix:]...), Value: append([]byte(nil), t.rows.Value()...)}
 		c.Pairs = append(c.Pairs, p)
 		size += len(p.Key) + len(p.Value)
@@ -145,7 +141,7 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 		return
 	}
 	in := s.incoming
-	if in == nil || in.term != term || in.upto != upto {
+	if in == nil || in.term != term || in.upto != upto || c.Number == 0 { // the leader may have begun again
 		if c.Number != 0 {
 			answer(&ledgerpb.Chunked{})
 			return

@@ -16,7 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var broken = flag.Bool("broken", false, "run engines that are broken")
+var (
+	broken = flag.Bool("broken", false, "run engines that are broken")
+	of     = flag.String("of", "400", "how many worlds each of them has")
+)
 
 // defect is one of them.
 type defect struct {
@@ -58,6 +61,9 @@ var defects = []defect{
 	{"it carries commands out again", []change{{"state.go", "case c.Number == last.Number:", "case c.Number == last.Number && false:"}, {"state.go", "case c.Number < last.Number:", "case false:"}}},
 	{"it applies what is not on its disk", []change{{"state.go", "min(s.committed, s.ledger.durable)", "s.committed"}}},
 	{"it reads before the commands of earlier leaders are applied", []change{{"read.go", "s.applied < o.began", "false"}}},
+	{"it takes a part of the leader's state for all of it", []change{{"transfer.go", "c.Last = !t.rows.Valid()", "c.Last = true"}}},
+	{"it keeps sessions of its own when it takes the leader's state", []change{{"transfer.go", "prefix := s.stateKey(s.generation)", "prefix := append(s.stateKey(s.generation), keyOfValues)"}}},
+	{"it keeps old entries when it takes the leader's state", []change{{"transfer.go", "return b.DeleteRange(s.entryKey(0), after(s.key(keyOfEntries)), nil) },", "return nil },"}}},
 	{"it does not wait for a quorum when it is asked to", []change{{"read.go", "sure := reached(rounds)", "sure := o.round"}}},
 }
 
@@ -108,7 +114,7 @@ func run(t *testing.T, changes []change) (string, error) {
 	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", "400").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", *of).CombinedOutput()
 	return string(out), err
 }
 
