@@ -63,6 +63,8 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q is none of its flags", flags.Arg(0))
+	case o.shards == 0 || o.shards > 1<<16:
+		return fmt.Errorf("--shards is %d, want 1 to %d", o.shards, 1<<16)
 	case o.node != "":
 		return runNode(ctx, o, addresses)
 	case o.asks:

@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"sync"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hustings/hustings/examples/ledger/engine"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
@@ -19,7 +20,7 @@ import (
 // ErrUnknown is the error of a command that may have been carried out, or may be later: the caller's context ended first.
 var ErrUnknown = errors.New("it may have been carried out, or not")
 
-// ErrNothing is the error of a command that was not carried out, and will not be.
+// ErrNothing is the error of a command that was not carried out, and will not be, and of a read without an answer.
 var ErrNothing = errors.New("nothing was done")
 
 // Leaders says who leads; [route.Router] does.
@@ -47,14 +48,18 @@ type Client struct {
 
 // session is a row of commands to one shard.
 type session struct {
-	mu     sync.Mutex
-	id     uint64 // 0: it is not open
-	number uint64 // of the last command
+	turn   chan struct{} // holds a value while a command is carried out
+	id     uint64        // 0: it is not open
+	number uint64        // of the last command
 }
 
 // New makes a client. Patience is how long it waits for one answer before it asks again.
 func New(leaders Leaders, caller Caller, shards uint32, patience time.Duration) *Client {
-	return &Client{leaders: leaders, caller: caller, sessions: make([]session, shards), patience: patience}
+	c := &Client{leaders: leaders, caller: caller, sessions: make([]session, shards), patience: patience}
+	for i := range c.sessions {
+		c.sessions[i].turn = make(chan struct{}, 1)
+	}
+	return c
 }
 
 // shardOf is where a key is.
@@ -91,13 +96,27 @@ func (c *Client) Get(ctx context.Context, key []byte, quorum bool) (value []byte
 	return r.GetValue(), r.GetFound(), err
 }
 
-// command has a command carried out in the session of its shard. If nobody knows whether it was, the session ends, because its
-// next command could be taken for this one.
+// command has a command carried out in the session of its shard.
 func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command) (*ledgerpb.Result, error) {
 	shard := c.shardOf(key)
 	s := &c.sessions[shard]
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrNothing, context.Cause(ctx))
+	}
+	was := s.id
+	r, err := c.commandOnce(ctx, shard, s, does)
+	if was != 0 && errors.Is(err, ErrNothing) && ctx.Err() == nil { // the session has lasted for too long
+		return c.commandOnce(ctx, shard, s, does)
+	}
+	return r, err
+}
+
+// commandOnce tries it in a session. If nobody knows whether it was carried out, the session ends, because its next command could be taken
+// for this one.
+func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does *ledgerpb.Command) (*ledgerpb.Result, error) {
 	if s.id == 0 {
 		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
 		r, err := c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: open}})
@@ -117,24 +136,26 @@ func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command
 
 // ask asks leaders until one has answered.
 func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result, error) {
-	group, doubt := engine.Group(r.Shard), false
+	group, outcome := engine.Group(r.Shard), ErrNothing
+	if size := proto.Size(r.GetCommand()); size > engine.MaxCommand {
+		return nil, fmt.Errorf("%w: the command has %d bytes, and may have %d", ErrNothing, size, engine.MaxCommand)
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, c.patience/4) {
 		leader, err := c.leaders.Await(ctx, group)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+			return nil, fmt.Errorf("%w: %w", outcome, err)
 		}
 		reply, err := c.askOnce(ctx, leader, r)
 		switch says := reply.GetSays().(type) {
 		case *ledgerpb.Reply_Result:
 			return says.Result, nil
-		case *ledgerpb.Reply_Refused:
-			if doubt { // an earlier try may have been carried out, and forgotten since
-				return nil, fmt.Errorf("%w: %s", ErrUnknown, says.Refused)
-			}
-			return nil, errors.New(says.Refused)
+		case *ledgerpb.Reply_Refused: // an earlier try may have been carried out, and forgotten since
+			return nil, fmt.Errorf("%w: %s", outcome, says.Refused)
 		case *ledgerpb.Reply_NotLeader:
 		default:
-			doubt = true
+			if r.GetCommand() != nil {
+				outcome = ErrUnknown
+			}
 		}
 		if err != nil || reply.GetNotLeader() != nil {
 			c.leaders.Refused(group, leader.Term)
@@ -142,7 +163,7 @@ func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
+			return nil, fmt.Errorf("%w: %w", outcome, context.Cause(ctx))
 		}
 	}
 }

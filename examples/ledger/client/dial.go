@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/hustings/hustings/examples/ledger/engine"
+	"github.com/hustings/hustings/examples/ledger/internal/connect"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/operator/route"
 )
@@ -31,7 +31,7 @@ func Connect(ctx context.Context, engines, elections map[string]string, shards u
 	c := &Cluster{nodes: nodes{}, shards: shards}
 	var tables []string
 	for id, address := range engines {
-		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := connect.To(address)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

@@ -68,6 +68,7 @@ type Config struct {
 // Engine is one node.
 type Engine struct {
 	disk   *disk
+	fail   func(error)
 	host   *elector.Host
 	shards []*shard
 	beats  sync.WaitGroup
@@ -79,6 +80,30 @@ type Engine struct {
 // Group is the name of a shard's group.
 func Group(shard uint32) string { return fmt.Sprintf("shard-%d", shard) }
 
+// Create makes the data of a node that has never run. It does nothing if there are some.
+func Create(dir string, fs vfs.FS, shards uint32) error {
+	if shards == 0 {
+		return errors.New("a node has at least one shard")
+	}
+	db, err := pebble.Open(dir, options(fs, func(error) {}))
+	if err != nil {
+		return fmt.Errorf("the data in %s: %w", dir, err)
+	}
+	return errors.Join(db.Set(keyOfShards, encode(&ledgerpb.Position{Index: uint64(shards)}), pebble.Sync), db.Close())
+}
+
+// checkShards compares the number of shards with that of the data, because it decides where keys are.
+func checkShards(db *pebble.DB, want uint32) error {
+	has := new(ledgerpb.Position)
+	if _, err := get(db, keyOfShards, has); err != nil {
+		return err
+	}
+	if has.Index != uint64(want) {
+		return fmt.Errorf("they are in %d shards, not in %d", has.Index, want)
+	}
+	return nil
+}
+
 // Open opens the data of a node. Start has it take part in all shards; Close ends it in any case.
 func Open(c Config) (_ *Engine, err error) {
 	members, err := memberstate.NewMembers(c.Members)
@@ -87,11 +112,13 @@ func Open(c Config) (_ *Engine, err error) {
 	}
 	var once sync.Once
 	fail := func(err error) { once.Do(func() { go c.Failed(err) }) }
-	db, err := pebble.Open(c.Dir, options(c.FS))
+	set := options(c.FS, fail)
+	set.ErrorIfNotExists = true
+	db, err := pebble.Open(c.Dir, set)
 	if err != nil {
 		return nil, fmt.Errorf("the data in %s: %w", c.Dir, err)
 	}
-	e := &Engine{disk: newDisk(db, fail)}
+	e := &Engine{disk: newDisk(db, fail), fail: fail}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.end(context.Background()))
@@ -99,6 +126,9 @@ func Open(c Config) (_ *Engine, err error) {
 	}()
 	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled}); err != nil {
 		return nil, err
+	}
+	if err := checkShards(db, c.Shards); err != nil {
+		return nil, fmt.Errorf("the data in %s: %w", c.Dir, err)
 	}
 	transfers := make(chan struct{}, mostTransfers)
 	for number := range c.Shards {
@@ -144,20 +174,34 @@ func (e *Engine) Start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop = cancel
 	e.beats.Go(func() { e.beat(ctx) })
+	for _, s := range e.shards {
+		e.beats.Go(func() { e.watch(s.elector) })
+	}
 	return e.host.StartAll()
 }
 
-// options are for many small writes and little memory.
-func options(fs vfs.FS) *pebble.Options {
-	return &pebble.Options{FS: fs, MemTableSize: 4 << 20, Logger: quiet{}, FormatMajorVersion: pebble.FormatNewest}
+// watch ends the node if an elector ends by itself: its store has failed, or the engine has not kept its promise.
+func (e *Engine) watch(el *elector.Elector) {
+	<-el.Done()
+	if err := el.Err(); err != nil {
+		e.fail(err)
+	}
 }
 
-// quiet is a logger of pebble. What it calls fatal are failures of the disk, after which nothing may be written.
-type quiet struct{}
+// options are for many small writes and little memory.
+func options(fs vfs.FS, fail func(error)) *pebble.Options {
+	return &pebble.Options{FS: fs, MemTableSize: 4 << 20, Logger: quiet{fail}, FormatMajorVersion: pebble.FormatNewest}
+}
 
-func (quiet) Infof(string, ...any)              {}
-func (quiet) Errorf(string, ...any)             {}
-func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+// quiet is a logger of pebble. What it calls fatal are failures of the disk, after which pebble must not go on.
+type quiet struct{ fail func(error) }
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (q quiet) Fatalf(format string, args ...any) {
+	q.fail(fmt.Errorf(format, args...))
+	select {} // the process ends
+}
 
 // stalled names all shards if the disk does not write, so that other nodes lead them.
 func (e *Engine) stalled(ctx context.Context) (groups []string) {

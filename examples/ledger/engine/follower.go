@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/memberstate"
@@ -13,7 +14,7 @@ import (
 // had a message of this term, and has to save the term before the ledger ends in it. Then the promise is looked at under
 // its lock, because a vote for another leader may have come between.
 func (s *shard) accept(term memberstate.Term, from string, a *ledgerpb.Append) {
-	if s.elector.Heard(term, from) != nil {
+	if !sound(term, a) || s.elector.Heard(term, from) != nil {
 		return // its leader is told by electors, not by us
 	}
 	_ = s.promise.Accept(term, func() error {
@@ -29,6 +30,19 @@ func (s *shard) accept(term memberstate.Term, from string, a *ledgerpb.Append) {
 // follows says whether another node may write here. Lead of an old term may not have returned yet, and the elector may have ended
 // since it has heard of the leader.
 func (s *shard) follows() bool { return s.office == nil && !s.installing && !s.closed }
+
+// sound says whether an append can be one: its entries follow one another, and none is of a later term.
+func sound(term memberstate.Term, a *ledgerpb.Append) bool {
+	last := positionOf(a.Before)
+	for _, e := range a.Entries {
+		next := memberstate.Position{Term: memberstate.Term(e.GetTerm()), Index: e.GetIndex()}
+		if next.Index != last.Index+1 || next.Term < max(last.Term, 1) {
+			return false
+		}
+		last = next
+	}
+	return last.Term <= term && last.Index < math.MaxInt64
+}
 
 // take makes the ledger that of the leader, up to the end of the append, and answers when it is on disk.
 func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
@@ -91,5 +105,6 @@ func (s *shard) mayMatch(index uint64) uint64 {
 }
 
 func (s *shard) answer(term memberstate.Term, to string, m *ledgerpb.Matched) {
+	m.Committed = s.committed
 	s.network.Send(to, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(term), Says: &ledgerpb.Message_Matched{Matched: m}})
 }

@@ -24,6 +24,9 @@ const (
 	keyOfSessions = 'd'
 )
 
+// keyOfShards is where the number of shards is. No shard has such a number.
+var keyOfShards = []byte{255, 255, 255, 255, 'n'}
+
 // key is a key of a shard.
 func (s *shard) key(kind byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, s.number), kind)

@@ -6,7 +6,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/memberstate"
@@ -17,6 +20,8 @@ const (
 	window = 16
 	// mostEntries bounds an append.
 	mostEntries = 256
+	// MaxCommand bounds a command, in bytes.
+	MaxCommand = 1 << 20
 )
 
 // office is a term that this node leads. It belongs to the lock of the shard.
@@ -28,6 +33,7 @@ type office struct {
 	waiting   map[uint64]chan *ledgerpb.Reply // by the index of the command's entry
 	paused    <-chan struct{}                 // closed when writes go on; nil: they were never paused
 	round     uint64                          // of reads that ask a quorum
+	transfers uint64                          // that were begun
 	reads     []*read
 }
 
@@ -40,8 +46,26 @@ type follower struct {
 	unheard  int    // appends that were not answered
 	told     uint64 // that so much is committed
 	round    uint64 // the newest that it has answered
-	moved    bool   // since the last beat
+	heard    bool   // it has answered since the last beat, ...
+	moved    bool   // ... and got further, or said where it is
+	probing  bool   // what was sent may have been lost, so one append at a time is sent
 	transfer *transfer
+}
+
+// needed is the newest entry below which no follower that is being sent the state will need one.
+func (o *office) needed() uint64 {
+	least := uint64(math.MaxUint64)
+	for _, f := range o.followers {
+		if f.transfer != nil {
+			least = min(least, f.transfer.upto.Index)
+		}
+	}
+	return least
+}
+
+// isOpen says whether one more append may be sent.
+func (f *follower) isOpen() bool {
+	return f.transfer == nil && (f.unheard == 0 || !f.probing && f.unheard < window)
 }
 
 // isPaused says whether writes are paused for a handover.
@@ -58,11 +82,14 @@ func (o *office) isPaused() bool {
 	}
 }
 
-// carryOut has a command written, and returns when it is committed and applied, or when its fate cannot be learned here.
+// carryOut has a command written, and returns when it is committed and applied, or when its fate cannot be learned here. A
+// command takes room until it has a reply, also if nobody waits for that any more.
 func (s *shard) carryOut(ctx context.Context, c *ledgerpb.Command) *ledgerpb.Reply {
+	if size := proto.Size(c); size > MaxCommand {
+		return refused("the command has %d bytes, and may have %d", size, MaxCommand)
+	}
 	select {
 	case s.room <- struct{}{}:
-		defer func() { <-s.room }()
 	case <-ctx.Done():
 		return unknown("%v", context.Cause(ctx))
 	}
@@ -77,11 +104,13 @@ func (s *shard) carryOut(ctx context.Context, c *ledgerpb.Command) *ledgerpb.Rep
 				return unknown("%v", context.Cause(ctx))
 			}
 		case paused == nil:
-			return s.notLeader()
+			<-s.room
+			return notLeader()
 		}
 		select {
 		case <-paused:
 		case <-ctx.Done():
+			<-s.room
 			return unknown("%v", context.Cause(ctx))
 		}
 	}
@@ -125,7 +154,7 @@ func (s *shard) add(o *office, c *ledgerpb.Command) (index uint64) {
 
 // sendEntries sends a follower what it lacks, as far as the window allows.
 func (s *shard) sendEntries(o *office, f *follower) {
-	for f.transfer == nil && f.next <= s.ledger.end.Index && f.unheard < window {
+	for f.next <= s.ledger.end.Index && f.isOpen() {
 		if f.next <= s.ledger.base.Index {
 			s.beginTransfer(o, f)
 			return
@@ -141,18 +170,27 @@ func (s *shard) sendEntries(o *office, f *follower) {
 func (s *shard) sendAppend(o *office, f *follower) error {
 	before := memberstate.Position{Term: s.ledger.term(f.next - 1), Index: f.next - 1}
 	a := &ledgerpb.Append{Before: position(before), Committed: s.committed, Round: o.round}
-	for i := f.next; i <= s.ledger.end.Index && len(a.Entries) < mostEntries; i++ {
+	for i, size := f.next, 0; i <= s.ledger.end.Index && len(a.Entries) < mostEntries && size < s.part; i++ {
 		e, err := s.entry(i)
 		if err != nil {
 			return err
 		}
 		a.Entries = append(a.Entries, e)
+		size += proto.Size(e)
 	}
 	f.next += uint64(len(a.Entries))
 	f.unheard++
-	f.told = s.committed
-	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Append{Append: a}})
+	s.sendTo(o, f, a)
 	return nil
+}
+
+// sendRound asks a follower whether it still follows. It says nothing of entries: all ledgers have the place before the first one.
+func (s *shard) sendRound(o *office, f *follower) {
+	s.sendTo(o, f, &ledgerpb.Append{Before: &ledgerpb.Position{}, Round: o.round})
+}
+
+func (s *shard) sendTo(o *office, f *follower, a *ledgerpb.Append) {
+	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Append{Append: a}})
 }
 
 // heed takes a follower's answer.
@@ -163,11 +201,13 @@ func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
 	if f == nil || m.Index > s.ledger.end.Index {
 		return
 	}
-	f.unheard, f.moved = max(0, f.unheard-1), true
-	f.round = max(f.round, m.Round)
-	if m.Refused {
-		f.unheard, f.next = 0, max(f.matched, min(m.Index, f.next-1))+1
-	} else {
+	f.heard, f.round, f.told = true, max(f.round, m.Round), max(f.told, m.Committed)
+	f.moved = f.moved || m.Refused || m.Index > f.matched
+	switch {
+	case m.Refused:
+		f.unheard, f.probing, f.next = 0, true, max(f.matched, min(m.Index, f.next-1))+1
+	case m.Index > 0:
+		f.unheard, f.probing = max(0, f.unheard-1), false
 		f.matched = max(f.matched, m.Index)
 		f.next = max(f.next, f.matched+1)
 	}
@@ -219,19 +259,31 @@ func (s *shard) beat() {
 		return
 	}
 	for _, f := range o.followers {
-		lacks := f.matched < s.ledger.end.Index
-		switch {
-		case f.transfer != nil:
-			s.repeatChunk(o, f)
-		case lacks && !f.moved:
-			f.unheard, f.next = 0, f.matched+1
-			s.sendEntries(o, f)
-		case !lacks && (f.told < s.committed || f.round < o.round):
-			if err := s.sendAppend(o, f); err != nil {
-				s.fail(err)
-			}
+		s.repeat(o, f)
+		f.heard, f.moved = false, false
+	}
+}
+
+// repeat sends a follower what it may not have got.
+func (s *shard) repeat(o *office, f *follower) {
+	lacks := f.matched < s.ledger.end.Index
+	switch {
+	case f.transfer != nil:
+		s.repeatChunk(o, f)
+	case lacks && f.moved:
+	case lacks && f.matched < s.ledger.base.Index: // when it answers, it is sent the state
+		f.unheard, f.probing, f.next = 0, true, f.matched+1
+		s.sendRound(o, f)
+	case lacks:
+		f.unheard, f.probing, f.next = 0, true, f.matched+1
+		s.sendEntries(o, f)
+	case f.told < s.committed:
+		if err := s.sendAppend(o, f); err != nil {
+			s.fail(err)
 		}
-		f.moved = false
+	}
+	if f.round < o.round {
+		s.sendRound(o, f)
 	}
 }
 

@@ -16,9 +16,6 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// inMemory is how many entries stay in memory.
-const inMemory = 1024
-
 // ledger is what is known of it in memory.
 type ledger struct {
 	base    memberstate.Position // below the first entry
@@ -52,7 +49,7 @@ func (l *ledger) run(index uint64) int {
 
 // has says whether the ledger has an entry, and with it all that the entry's writer had before it.
 func (l *ledger) has(p memberstate.Position) bool {
-	return p.Index < l.base.Index || l.term(p.Index) == p.Term
+	return p.Index < l.base.Index || p.Index <= l.end.Index && l.term(p.Index) == p.Term
 }
 
 // append adds an entry at the end.
@@ -95,13 +92,13 @@ func (l *ledger) forget(index uint64) {
 	}
 }
 
-// trim drops entries from memory that are on disk and applied.
-func (l *ledger) trim(applied uint64) {
-	if len(l.tail) < 2*inMemory {
+// trim drops entries from memory that are on disk and applied. Of these the newest stay, so many.
+func (l *ledger) trim(applied, stay uint64) {
+	if uint64(len(l.tail)) < 2*stay {
 		return
 	}
 	first := l.tail[0].Index
-	unneeded := min(l.durable, applied, l.end.Index-inMemory)
+	unneeded := min(l.durable, applied, l.end.Index-stay)
 	if unneeded >= first {
 		l.tail = slices.Clone(l.tail[unneeded-first+1:])
 	}
@@ -156,12 +153,22 @@ func (s *shard) cutSaved(index uint64) {
 	}, nil)
 }
 
-// compact forgets entries that have been applied long ago.
+// inMemory is how many entries stay in memory.
+func (s *shard) inMemory() uint64 { return min(s.keep, 1024) }
+
+// compact forgets entries that have been applied long ago, and that no follower needs which is being sent the state.
 func (s *shard) compact() {
 	if s.applied < s.ledger.base.Index+2*s.keep {
 		return
 	}
-	s.ledger.forget(s.applied - s.keep)
+	upto := s.applied - s.keep
+	if o := s.office; o != nil {
+		upto = min(upto, o.needed())
+	}
+	if upto <= s.ledger.base.Index {
+		return
+	}
+	s.ledger.forget(upto)
 	base := s.ledger.base
 	s.disk.write(func(b *pebble.Batch) error {
 		if err := b.Set(s.key(keyOfBase), encode(position(base)), nil); err != nil {
@@ -202,7 +209,7 @@ func (s *shard) load() error {
 		}
 		l.append(e)
 		l.durable = e.Index
-		l.trim(s.applied)
+		l.trim(s.applied, s.inMemory())
 	}
 	return entries.Error()
 }

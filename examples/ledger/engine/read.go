@@ -33,7 +33,7 @@ func (s *shard) look(ctx context.Context, r *ledgerpb.Read) *ledgerpb.Reply {
 	o := s.serving()
 	if o == nil {
 		s.mu.Unlock()
-		return s.notLeader()
+		return notLeader()
 	}
 	waits := s.ask(o)
 	s.mu.Unlock()
@@ -43,12 +43,12 @@ func (s *shard) look(ctx context.Context, r *ledgerpb.Read) *ledgerpb.Reply {
 		return unknown("%v", context.Cause(ctx))
 	}
 	if !waits.sure {
-		return s.notLeader()
+		return notLeader()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return s.notLeader()
+	if s.closed || s.installing { // another one has led since
+		return notLeader()
 	}
 	return s.value(r.Key)
 }
@@ -75,11 +75,7 @@ func (s *shard) ask(o *office) *read {
 	r := &read{round: o.round, index: max(s.committed, o.began), done: make(chan struct{})}
 	o.reads = append(o.reads, r)
 	for _, f := range o.followers {
-		if f.transfer == nil {
-			if err := s.sendAppend(o, f); err != nil {
-				s.fail(err)
-			}
-		}
+		s.sendRound(o, f)
 	}
 	s.answerReads(o)
 	return r

@@ -93,6 +93,7 @@ func (s *shard) end(o *office) {
 	s.office = nil
 	for _, waits := range o.waiting {
 		waits <- unknown("the leader of term %d has lost its office", o.term)
+		<-s.room
 	}
 	for _, r := range o.reads {
 		close(r.done)
@@ -122,14 +123,9 @@ func (s *shard) serving() *office {
 	return s.office
 }
 
-// notLeader says who leads, as far as the elector knows.
-func (s *shard) notLeader() *ledgerpb.Reply {
-	now := s.elector.Status()
-	leader := now.Leader
-	if leader == s.self {
-		leader = "" // it leads no more, or does not yet
-	}
-	return &ledgerpb.Reply{Says: &ledgerpb.Reply_NotLeader{NotLeader: &ledgerpb.NotLeader{Term: uint64(now.Term), Leader: leader}}}
+// notLeader is the reply to what was not done, because this node does not lead.
+func notLeader() *ledgerpb.Reply {
+	return &ledgerpb.Reply{Says: &ledgerpb.Reply_NotLeader{NotLeader: &ledgerpb.NotLeader{}}}
 }
 
 // close ends all use of the disk. The elector has ended before.
@@ -151,7 +147,7 @@ func (s *shard) advance() {
 	if o := s.office; o != nil {
 		s.answerReads(o)
 	}
-	s.ledger.trim(s.applied)
+	s.ledger.trim(s.applied, s.inMemory())
 	s.compact()
 }
 

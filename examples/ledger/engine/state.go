@@ -60,6 +60,7 @@ func (s *shard) reply(index uint64, replies []*ledgerpb.Reply) {
 	for i, r := range replies {
 		if waits := o.waiting[index+uint64(i)]; waits != nil {
 			waits <- r
+			<-s.room
 			delete(o.waiting, index+uint64(i))
 		}
 	}

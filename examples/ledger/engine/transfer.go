@@ -19,12 +19,16 @@ type transfer struct {
 	state *pebble.Snapshot
 	rows  *pebble.Iterator
 	chunk *ledgerpb.Chunk // which the follower has not answered
+	beats int             // for which it has not
 	ended func()
 }
 
-// beginTransfer begins to send a follower the state. If too many transfers are under way, the next beat tries again.
+// patience is for how many beats a follower need not answer.
+const patience = 10
+
+// beginTransfer begins to send a follower the state, if it is there. If too many transfers are under way, the next beat tries again.
 func (s *shard) beginTransfer(o *office, f *follower) {
-	if s.installing {
+	if s.installing || !f.heard {
 		return
 	}
 	select {
@@ -41,6 +45,7 @@ func (s *shard) beginTransfer(o *office, f *follower) {
 		return
 	}
 	t.rows, f.transfer = rows, t
+	o.transfers++
 	t.rows.First()
 	s.nextChunk(o, f)
 }
@@ -48,9 +53,9 @@ func (s *shard) beginTransfer(o *office, f *follower) {
 // nextChunk sends the next part.
 func (s *shard) nextChunk(o *office, f *follower) {
 	t := f.transfer
-	c := &ledgerpb.Chunk{Upto: position(t.upto)}
+	c := &ledgerpb.Chunk{Upto: position(t.upto), Attempt: o.transfers}
 	if t.chunk != nil {
-		c.Number = t.chunk.Number + 1
+		c.Number, c.Attempt = t.chunk.Number+1, t.chunk.Attempt
 	}
 	prefix := len(s.stateKey(0))
 	for size := 0; t.rows.Valid() && size < s.part; t.rows.Next() {
@@ -63,12 +68,16 @@ func (s *shard) nextChunk(o *office, f *follower) {
 		return
 	}
 	c.Last = !t.rows.Valid()
-	t.chunk = c
+	t.chunk, t.beats = c, 0
 	s.repeatChunk(o, f)
 }
 
-// repeatChunk sends the part that has not been answered.
+// repeatChunk sends the part that has not been answered, and gives the follower up if it does not answer for long.
 func (s *shard) repeatChunk(o *office, f *follower) {
+	if f.transfer.beats++; f.transfer.beats > patience {
+		f.endTransfer()
+		return
+	}
 	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Chunk{Chunk: f.transfer.chunk}})
 }
 
@@ -87,10 +96,10 @@ func (s *shard) heedChunk(term memberstate.Term, from string, m *ledgerpb.Chunke
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, f := s.answered(term, from)
-	if f == nil || f.transfer == nil || f.transfer.upto != positionOf(m.Upto) {
+	if f == nil || f.transfer == nil || f.transfer.chunk.Attempt != m.Attempt {
 		return
 	}
-	f.moved = true
+	f.heard, f.moved = true, true
 	switch t := f.transfer; {
 	case m.Done:
 		f.endTransfer()
@@ -100,23 +109,29 @@ func (s *shard) heedChunk(term memberstate.Term, from string, m *ledgerpb.Chunke
 		if s.office == o {
 			s.sendEntries(o, f)
 		}
-	case m.Next == t.chunk.Number+1 && !t.chunk.Last:
+	case m.Next > t.chunk.Number && !t.chunk.Last:
 		s.nextChunk(o, f)
-	case m.Next < t.chunk.Number: // it has lost what it had, and the next beat begins again
+	case m.Next == 0 && t.chunk.Number > 0: // it has lost what it had, and the next beat begins again
 		f.endTransfer()
 	}
 }
 
 // incoming is what a follower has received.
 type incoming struct {
-	term memberstate.Term
-	upto memberstate.Position
-	next uint64
+	term    memberstate.Term
+	attempt uint64
+	next    uint64 // part
+	saved   uint64 // parts
+}
+
+// isNewer says whether a part is of a later attempt. A part of an earlier one is late.
+func (in *incoming) isNewer(term memberstate.Term, c *ledgerpb.Chunk) bool {
+	return in == nil || term > in.term || term == in.term && c.Attempt > in.attempt
 }
 
 // acceptChunk takes a part, if its leader may still write here.
 func (s *shard) acceptChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {
-	if s.elector.Heard(term, from) != nil {
+	if positionOf(c.Upto).Term > term || s.elector.Heard(term, from) != nil {
 		return
 	}
 	_ = s.promise.Accept(term, func() error {
@@ -132,7 +147,7 @@ func (s *shard) acceptChunk(term memberstate.Term, from string, c *ledgerpb.Chun
 func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {
 	upto := positionOf(c.Upto)
 	answer := func(m *ledgerpb.Chunked) {
-		m.Upto = c.Upto
+		m.Attempt = c.Attempt
 		s.network.Send(from, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(term), Says: &ledgerpb.Message_Chunked{Chunked: m}})
 	}
 	if upto.Index <= s.committed || s.ledger.has(upto) && upto.Index <= s.ledger.durable {
@@ -141,27 +156,25 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 		return
 	}
 	in := s.incoming
-	if in == nil || in.term != term || in.upto != upto || c.Number == 0 { // the leader may have begun again
+	if in.isNewer(term, c) {
 		if c.Number != 0 {
 			answer(&ledgerpb.Chunked{})
 			return
 		}
-		in = &incoming{term: term, upto: upto}
+		in = &incoming{term: term, attempt: c.Attempt}
 		s.incoming = in
 		s.disk.write(func(b *pebble.Batch) error {
 			return b.DeleteRange(s.stateKey(s.generation+1), s.stateKey(s.generation+2), nil)
 		}, nil)
 	}
-	if c.Number != in.next {
-		answer(&ledgerpb.Chunked{Next: in.next})
+	switch {
+	case c.Attempt != in.attempt || term != in.term: // it is late
+		return
+	case c.Number != in.next:
+		answer(&ledgerpb.Chunked{Next: max(in.saved, 1)})
 		return
 	}
 	in.next++
-	next := in.next
-	then := func() { answer(&ledgerpb.Chunked{Next: next}) }
-	if c.Last {
-		then = nil
-	}
 	s.disk.write(func(b *pebble.Batch) error {
 		for _, p := range c.Pairs {
 			if err := b.Set(append(s.stateKey(s.generation+1), p.Key...), p.Value, nil); err != nil {
@@ -169,7 +182,13 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 			}
 		}
 		return nil
-	}, then)
+	}, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if in.saved++; !c.Last {
+			answer(&ledgerpb.Chunked{Next: in.saved})
+		}
+	})
 	if c.Last {
 		s.install(upto, func() { answer(&ledgerpb.Chunked{Done: true}) })
 	}

@@ -386,6 +386,7 @@ type Matched struct {
 	Refused       bool                   `protobuf:"varint,1,opt,name=refused,proto3" json:"refused,omitempty"` // the ledger has not got the entry before the first one
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`     // up to here the ledger is the leader's, and on disk; if refused, it may be the same up to here
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
+	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,6 +442,13 @@ func (x *Matched) GetRound() uint64 {
 	return 0
 }
 
+func (x *Matched) GetCommitted() uint64 {
+	if x != nil {
+		return x.Committed
+	}
+	return 0
+}
+
 // Chunk is a part of a shard's state, for a follower that needs entries which the leader has not got any more.
 type Chunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -448,6 +456,7 @@ type Chunk struct {
 	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"` // of the part, from 0
 	Pairs         []*Pair                `protobuf:"bytes,3,rep,name=pairs,proto3" json:"pairs,omitempty"`
 	Last          bool                   `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
+	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"` // counts the times that the leader has begun
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -510,11 +519,18 @@ func (x *Chunk) GetLast() bool {
 	return false
 }
 
+func (x *Chunk) GetAttempt() uint64 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
 // Chunked is the answer to a Chunk.
 type Chunked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Upto          *Position              `protobuf:"bytes,1,opt,name=upto,proto3" json:"upto,omitempty"`
-	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"` // the part that is missing
+	Attempt       uint64                 `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"` // the part that is missing; 0: the leader has to begin again
 	Done          bool                   `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"` // the state, or the same entries, are on disk
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -550,11 +566,11 @@ func (*Chunked) Descriptor() ([]byte, []int) {
 	return file_ledger_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Chunked) GetUpto() *Position {
+func (x *Chunked) GetAttempt() uint64 {
 	if x != nil {
-		return x.Upto
+		return x.Attempt
 	}
-	return nil
+	return 0
 }
 
 func (x *Chunked) GetNext() uint64 {
@@ -1214,8 +1230,6 @@ func (*Reply_Refused) isReply_Says() {}
 
 type NotLeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	Leader        string                 `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"` // empty: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1248,20 +1262,6 @@ func (x *NotLeader) ProtoReflect() protoreflect.Message {
 // Deprecated: Use NotLeader.ProtoReflect.Descriptor instead.
 func (*NotLeader) Descriptor() ([]byte, []int) {
 	return file_ledger_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *NotLeader) GetTerm() uint64 {
-	if x != nil {
-		return x.Term
-	}
-	return 0
-}
-
-func (x *NotLeader) GetLeader() string {
-	if x != nil {
-		return x.Leader
-	}
-	return ""
 }
 
 type Result struct {
@@ -1457,18 +1457,20 @@ const file_ledger_proto_rawDesc = "" +
 	"\x06before\x18\x01 \x01(\v2\x10.ledger.PositionR\x06before\x12'\n" +
 	"\aentries\x18\x02 \x03(\v2\r.ledger.EntryR\aentries\x12\x1c\n" +
 	"\tcommitted\x18\x03 \x01(\x04R\tcommitted\x12\x14\n" +
-	"\x05round\x18\x04 \x01(\x04R\x05round\"O\n" +
+	"\x05round\x18\x04 \x01(\x04R\x05round\"m\n" +
 	"\aMatched\x12\x18\n" +
 	"\arefused\x18\x01 \x01(\bR\arefused\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x04R\x05round\"}\n" +
+	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x1c\n" +
+	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\"\x97\x01\n" +
 	"\x05Chunk\x12$\n" +
 	"\x04upto\x18\x01 \x01(\v2\x10.ledger.PositionR\x04upto\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\"\n" +
 	"\x05pairs\x18\x03 \x03(\v2\f.ledger.PairR\x05pairs\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\bR\x04last\"W\n" +
-	"\aChunked\x12$\n" +
-	"\x04upto\x18\x01 \x01(\v2\x10.ledger.PositionR\x04upto\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\bR\x04last\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\x04R\aattempt\"K\n" +
+	"\aChunked\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\x04R\aattempt\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x04R\x04next\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\bR\x04done\".\n" +
 	"\x04Pair\x12\x10\n" +
@@ -1507,10 +1509,8 @@ const file_ledger_proto_rawDesc = "" +
 	"not_leader\x18\x02 \x01(\v2\x11.ledger.NotLeaderH\x00R\tnotLeader\x12\x1a\n" +
 	"\aunknown\x18\x03 \x01(\tH\x00R\aunknown\x12\x1a\n" +
 	"\arefused\x18\x04 \x01(\tH\x00R\arefusedB\x06\n" +
-	"\x04says\"7\n" +
-	"\tNotLeader\x12\x12\n" +
-	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x16\n" +
-	"\x06leader\x18\x02 \x01(\tR\x06leader\"N\n" +
+	"\x04says\"\v\n" +
+	"\tNotLeader\"N\n" +
 	"\x06Result\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x14\n" +
 	"\x05found\x18\x02 \x01(\bR\x05found\x12\x14\n" +
@@ -1574,26 +1574,25 @@ var file_ledger_proto_depIdxs = []int32{
 	2,  // 6: ledger.Append.entries:type_name -> ledger.Entry
 	1,  // 7: ledger.Chunk.upto:type_name -> ledger.Position
 	8,  // 8: ledger.Chunk.pairs:type_name -> ledger.Pair
-	1,  // 9: ledger.Chunked.upto:type_name -> ledger.Position
-	10, // 10: ledger.Command.open:type_name -> ledger.Open
-	11, // 11: ledger.Command.put:type_name -> ledger.Put
-	12, // 12: ledger.Command.delete:type_name -> ledger.Delete
-	13, // 13: ledger.Command.swap:type_name -> ledger.Swap
-	9,  // 14: ledger.Request.command:type_name -> ledger.Command
-	14, // 15: ledger.Request.read:type_name -> ledger.Read
-	18, // 16: ledger.Reply.result:type_name -> ledger.Result
-	17, // 17: ledger.Reply.not_leader:type_name -> ledger.NotLeader
-	1,  // 18: ledger.Applied.upto:type_name -> ledger.Position
-	18, // 19: ledger.Done.result:type_name -> ledger.Result
-	3,  // 20: ledger.Replication.Exchange:input_type -> ledger.Message
-	15, // 21: ledger.Store.Do:input_type -> ledger.Request
-	0,  // 22: ledger.Replication.Exchange:output_type -> ledger.Ended
-	16, // 23: ledger.Store.Do:output_type -> ledger.Reply
-	22, // [22:24] is the sub-list for method output_type
-	20, // [20:22] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	10, // 9: ledger.Command.open:type_name -> ledger.Open
+	11, // 10: ledger.Command.put:type_name -> ledger.Put
+	12, // 11: ledger.Command.delete:type_name -> ledger.Delete
+	13, // 12: ledger.Command.swap:type_name -> ledger.Swap
+	9,  // 13: ledger.Request.command:type_name -> ledger.Command
+	14, // 14: ledger.Request.read:type_name -> ledger.Read
+	18, // 15: ledger.Reply.result:type_name -> ledger.Result
+	17, // 16: ledger.Reply.not_leader:type_name -> ledger.NotLeader
+	1,  // 17: ledger.Applied.upto:type_name -> ledger.Position
+	18, // 18: ledger.Done.result:type_name -> ledger.Result
+	3,  // 19: ledger.Replication.Exchange:input_type -> ledger.Message
+	15, // 20: ledger.Store.Do:input_type -> ledger.Request
+	0,  // 21: ledger.Replication.Exchange:output_type -> ledger.Ended
+	16, // 22: ledger.Store.Do:output_type -> ledger.Reply
+	21, // [21:23] is the sub-list for method output_type
+	19, // [19:21] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_ledger_proto_init() }

@@ -30,7 +30,7 @@ const (
 //
 // Replication is between nodes.
 type ReplicationClient interface {
-	// Exchange carries messages from the caller to the called. The first one names the caller and has nothing else.
+	// Exchange carries messages from the caller to the called.
 	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[Message, Ended], error)
 }
 
@@ -61,7 +61,7 @@ type Replication_ExchangeClient = grpc.ClientStreamingClient[Message, Ended]
 //
 // Replication is between nodes.
 type ReplicationServer interface {
-	// Exchange carries messages from the caller to the called. The first one names the caller and has nothing else.
+	// Exchange carries messages from the caller to the called.
 	Exchange(grpc.ClientStreamingServer[Message, Ended]) error
 	mustEmbedUnimplementedReplicationServer()
 }

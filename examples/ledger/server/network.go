@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/hustings/hustings/examples/ledger/engine"
+	"github.com/hustings/hustings/examples/ledger/internal/connect"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 )
 
 // mostQueued bounds the messages that wait for a node. Those that find no room are lost, and sent again later.
-const mostQueued = 1024
+const mostQueued = 128
 
 // network sends messages to other nodes.
 type network struct {
@@ -30,7 +30,7 @@ func newNetwork(ctx context.Context, self string, addresses map[string]string, r
 		if id == self {
 			continue
 		}
-		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0))
+		conn, err := connect.To(address)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/examples/ledger/engine"
+	"github.com/hustings/hustings/examples/ledger/internal/connect"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
@@ -82,7 +83,7 @@ func Start(c Config) (_ *Node, err error) {
 		members = append(members, memberstate.Member{ID: id})
 	}
 	n.engine, err = engine.Open(engine.Config{
-		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Dir: filepath.Join(c.Dir, "data"),
+		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Dir: data(c),
 		Store: n.store, Elections: n.elections, Network: messages, Failed: c.Failed, Logger: c.Logger,
 	})
 	if err != nil {
@@ -98,8 +99,8 @@ func Start(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openStore opens the file of terms and votes. A node that has run before and finds none must not begin anew: it would
-// have forgotten its votes.
+// openStore opens the file of terms and votes, and for a new node makes it and the folder of its data. A node that has run before and
+// finds either missing must not begin anew: it would have forgotten its votes, or entries that others count on.
 func openStore(c Config) (*memberstate.FileStore, error) {
 	path := filepath.Join(c.Dir, "votes")
 	if !c.New {
@@ -108,8 +109,14 @@ func openStore(c Config) (*memberstate.FileStore, error) {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, err
 	}
+	if err := engine.Create(data(c), nil, c.Shards); err != nil {
+		return nil, err
+	}
 	return memberstate.CreateFile(path, c.Self)
 }
+
+// data is where the engine's data is.
+func data(c Config) string { return filepath.Join(c.Dir, "data") }
 
 // listen listens for electors and operators.
 func listen(c Config) (*grpcrpc.Transport, error) {
@@ -136,7 +143,7 @@ func (n *Node) serve(address string) error {
 	if err != nil {
 		return err
 	}
-	n.server = grpc.NewServer()
+	n.server = connect.Server()
 	ledgerpb.RegisterReplicationServer(n.server, replication{engine: n.engine})
 	ledgerpb.RegisterStoreServer(n.server, store{engine: n.engine})
 	n.sending.Go(func() { _ = n.server.Serve(l) }) // it ends with an error when it is stopped

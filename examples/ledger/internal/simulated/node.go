@@ -23,6 +23,7 @@ type node struct {
 	id    string
 	disk  *vfs.MemFS
 	store *memberstate.MemStore
+	made  bool         // it has data
 	lasts atomic.Int64 // a sync
 
 	mu      sync.Mutex
@@ -49,6 +50,12 @@ func (n *node) running() *process {
 func (n *node) start() {
 	w := n.world
 	p := &process{died: make(chan struct{}), disk: n.disk}
+	if !n.made {
+		n.made = true
+		if err := engine.Create("data", n.disk, w.shards); err != nil {
+			w.fail("%s: %v", n.id, err)
+		}
+	}
 	p.mouth = &mouth{BeatTransport: w.elections.Join(n.id).(rpc.BeatTransport), died: p.died}
 	lasts := func() time.Duration {
 		if !p.open.Load() {
@@ -72,7 +79,6 @@ func (n *node) start() {
 		return
 	}
 	p.open.Store(true)
-	w.work.Go(func() { n.watch(p) })
 	w.network.serve(n.id, p.engine)
 	if err := p.engine.Start(); err != nil {
 		w.fail("%s does not start: %v", n.id, err)
@@ -80,18 +86,6 @@ func (n *node) start() {
 	n.mu.Lock()
 	n.process = p
 	n.mu.Unlock()
-}
-
-// watch reports an elector that ends by itself: it has found that the engine does not keep its promise.
-func (n *node) watch(p *process) {
-	for _, el := range p.engine.Host().Electors() {
-		n.world.work.Go(func() {
-			<-el.Done()
-			if err := el.Err(); err != nil && !isClosed(p.died) {
-				n.world.fail("%s: %v", n.id, err)
-			}
-		})
-	}
 }
 
 // die ends the process without a word, by a loss of power.
