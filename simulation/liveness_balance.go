@@ -18,7 +18,7 @@ const evenWithin = 3 * 64
 // getsEven has all voters balance, and demands that they lead about as much each in the end. It needs all of
 // them: what is left while others are silent may not be moved. And all must exchange beats, which nodes whose engines vouch do not.
 func (w *world) getsEven(core []int) {
-	if !w.allExchange(core) || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
+	if !w.allExchange() || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
 		return
 	}
 	w.weighs(core)
@@ -35,9 +35,9 @@ func (w *world) getsEven(core []int) {
 	w.staysEven(core)
 }
 
-// allExchange says whether all of some nodes exchange beats.
-func (w *world) allExchange(nodes []int) bool {
-	return w.options.Beats && !slices.ContainsFunc(nodes, func(i int) bool { return w.nodes[i].mute })
+// allExchange says whether all nodes exchange beats, observers, too: of one that does not nobody knows whether it is there.
+func (w *world) allExchange() bool {
+	return w.options.Beats && !slices.ContainsFunc(w.nodes, func(n node) bool { return n.mute })
 }
 
 // staysEven drains one node. The others led about as much each before, and do so afterwards.

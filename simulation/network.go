@@ -175,7 +175,7 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	p.message, p.beat = *m, nil
 	p.from, p.to, p.group = uint8(from.Index), uint8(to.Index), uint8(n.world.place(p.message.Group))
 	p.engine, p.slowed, p.rest = false, false, 0
-	p.round = from.members[p.group].Tag(m.Kind, to.Seat)
+	p.round = from.members[p.group].Tag(m, to.Seat)
 	n.count(p)
 	return place
 }

@@ -78,7 +78,7 @@ func (n *node) start() {
 		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
-	n.Alive, n.Paused, n.Hung, n.Leaving, n.Protected, n.saved, n.doomed, n.Saving, n.Judging = true, false, false, false, 0, false, 0, 0, 0
+	n.Alive, n.Paused, n.Hung, n.Leaving, n.Balances, n.Protected, n.saved, n.doomed, n.Saving, n.Judging = true, false, false, false, false, 0, false, 0, 0, 0
 	n.Incarnation++
 	n.arrived, n.orders, n.touched, n.judgeHeld = n.arrived[:0], n.orders[:0], 0, false
 	w.alarms.Set(n.Index, 0)

@@ -33,6 +33,7 @@ func balanceNode(w *world, s *Strike) bool {
 
 // balances has a node balance so often; 0: never.
 func (n *node) balances(every time.Duration) {
+	n.Balances = every > 0
 	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.AskBalance}, Every: every, Then: func() {}})
 }
 

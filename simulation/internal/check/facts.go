@@ -26,6 +26,7 @@ type Node struct {
 	Judging     int64         // since when its function that judges all engines has been running; 0: it is not
 	Leaving     bool          // it was told to drain, and not to serve since
 	Pace        int           // the most handovers that it may have under way because it drains
+	Balances    bool          // it was told to balance
 	Protected   int64         // since when it has been protected; 0: it is not
 	// JudgedAsleep says that this function returned last while the process stood still, which has not heard of it then.
 	JudgedAsleep bool

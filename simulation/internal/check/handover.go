@@ -163,7 +163,7 @@ func (c *Checker) resigns(n *Member) {
 }
 
 // offers checks a request to take over. Between two handovers that nobody ordered, a leader waits for
-// more beats than may be missed.
+// more beats than may be missed. Balance may order one after the other.
 func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
 	c.offersToServing(n, m)
@@ -177,7 +177,7 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	}
 	b := &n.asking.beats
 	rested := n.asking.beats.credits != (credits{}) && now-h.lastAt >= int64(c.Timing.Leak)*int64(n.Rules.Timing.Heartbeat)
-	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || rested || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
+	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || rested || n.Node.Balances || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
 		h.asked = now
 	}
 	if h.last, h.lastAt = b.number, now; now-h.asked > handoverWithin*int64(c.Detection()) {

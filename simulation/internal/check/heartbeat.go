@@ -30,11 +30,22 @@ type beat struct {
 	number             uint32
 	sent               time.Duration // by the leader's clock
 	answered, promised voters
+	mark               uint32        // by which its messages know it
 	until              time.Duration // by the leader's clock, as long after it left as it asks voters to stand by the leader
 }
 
 // keptBeats is how many rounds a leader remembers: the same answers must count here.
 const keptBeats = 4
+
+// of is which round a message belongs to that leaves now: the newest one, or the one before. If a process goes on whose intervals are
+// changed at the same moment, two rounds begin in one turn, and the messages of both leave when it ends.
+func (b *beats) of(m *rpc.Message) uint32 {
+	newest, before := &b.rounds[b.number%keptBeats], &b.rounds[(b.number-1)%keptBeats]
+	if before.number == b.number-1 && before.sent == newest.sent && before.mark == m.Round && newest.mark != m.Round {
+		return before.number
+	}
+	return b.number
+}
 
 // beats checks a round of heartbeats that begins. It counts beats, not time, because a process that
 // stood still has not sent any. One beat may be sent early, to members that were not ready.
@@ -46,7 +57,7 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	}
 	b.number, b.newest = b.number+1, local
 	self := voters(0).with(n.Node.Index)
-	b.rounds[b.number%keptBeats] = beat{b.number, local, self, self, local + m.Lease}
+	b.rounds[b.number%keptBeats] = beat{b.number, local, self, self, m.Round, local + m.Lease}
 	if c.Majority() == 1 {
 		b.heard = b.number
 	}

@@ -75,11 +75,11 @@ func (a *asking) restart() {
 // Tag is the number that goes with a message of a member to the node with a seat: of the round in
 // which the member asks, or of the one that it answers, or of a request to take over; 0 if it
 // belongs to none.
-func (n *Member) Tag(kind rpc.Kind, to memberstate.Seat) uint32 {
+func (n *Member) Tag(m *rpc.Message, to memberstate.Seat) uint32 {
 	a := &n.asking
-	switch kind {
+	switch m.Kind {
 	case rpc.Heartbeat:
-		return a.beats.number
+		return a.beats.of(m)
 	case rpc.VoteRequest:
 		return a.vote.number
 	case rpc.TakeLeadership:
