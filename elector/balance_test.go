@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-const often = 10 * time.Second
+const often = 2 * time.Second
 
 // uneven plays a test with three nodes, of which n0 and n1 lead everything.
 func uneven(t *testing.T, f *fleet, play func(*fleet)) {
@@ -65,7 +65,7 @@ func TestNodesThatBalanceLeadAboutAsManyGroupsEach(t *testing.T) {
 		}
 		assert.Equal(t, f.ledBy()[2], f.elections(terms), "each group has moved once")
 		_, terms = f.leaders()
-		<-time.After(time.Hour)
+		<-time.After(100 * often)
 		assert.Zero(t, f.elections(terms), "nothing moves any more")
 		assert.Equal(t, "no other node that serves leads much less for its capacity", f.plan(0).Why)
 	})
@@ -130,7 +130,7 @@ func TestAHostWithoutGroupsWouldGiveNothing(t *testing.T) {
 func TestNoGroupGoesToAnObserver(t *testing.T) {
 	withFleetOf(t, &fleet{groups: 60, timing: elector.DefaultTiming(), observes: true}, func(f *fleet) {
 		f.balance(often)
-		<-time.After(10 * time.Minute)
+		<-time.After(60 * often)
 		led := f.ledBy()
 		assert.Zero(t, led[2])
 		assert.InDelta(t, led[0], led[1], 6, "an observer does not keep voters from balancing")
@@ -157,16 +157,16 @@ func TestAGroupStaysAWhileWhereItHasCome(t *testing.T) {
 }
 
 func TestBalanceIsTurnedOnAndOff(t *testing.T) {
-	uneven(t, &fleet{groups: 60, change: func(_ int, c *elector.HostConfig) { c.Balance = time.Minute }}, func(f *fleet) {
-		assert.Equal(t, time.Minute, f.plan(0).Every)
+	uneven(t, &fleet{groups: 60, change: func(_ int, c *elector.HostConfig) { c.Balance = often }}, func(f *fleet) {
+		assert.Equal(t, often, f.plan(0).Every)
 		_, terms := f.leaders()
-		<-time.After(29 * time.Minute)
+		<-time.After(29 * often)
 		assert.Zero(t, f.elections(terms), "they have just begun to lead")
-		<-time.After(5 * time.Minute)
+		<-time.After(5 * often)
 		assert.Positive(t, f.ledBy()[2])
 		f.balance(0)
 		_, terms = f.leaders()
-		<-time.After(time.Hour)
+		<-time.After(100 * often)
 		assert.Zero(t, f.elections(terms))
 		var bad *elector.ConfigError
 		require.ErrorAs(t, f.hosts[0].Balance(-1), &bad)

@@ -87,7 +87,7 @@ another course.`,
 
 // defaultSeeds take about a minute and a half on two cores. carelessSeeds are enough to find
 // a violation with engines that break their promise.
-const defaultSeeds, carelessSeeds = 12_000, 500
+const defaultSeeds, carelessSeeds = 8_000, 500
 
 func (f *simFlags) run(cmd *cobra.Command) error {
 	if f.world.kindOfEngine() == simulation.CarelessAlways && !f.shell && !cmd.Flags().Changed("seeds") {
