@@ -227,7 +227,7 @@ covered: ## Simulator and explorer run at least COVERED (98) per cent of elector
 	run() { "$$there"/hustings "$$@" > "$$there"/log || { cat "$$there"/log; exit 1; }; }; \
 	profile() { go tool covdata textfmt -i "$$1" -pkg "$$protocol" -o "$$there"/profile; }; \
 	share() { awk -v who="$$1" -v least="$$2" 'NR > 1 { all += $$2; if ($$3 > 0) run += $$2 } \
-		END { printf "%s run %d of %d statements: %.1f %%%s\n", who, run, all, 100 * run / all, least > 0 ? ", want " least " %" : ""; exit 100 * run < least * all }' "$$there"/profile; }; \
+		END { printf "%s run %d of %d statements: %.1f %%%s\n", who, run, all, 100 * run / all, (least > 0 ? ", want " least " %" : ""); exit 100 * run < least * all }' "$$there"/profile; }; \
 	export GOCOVERDIR="$$there"/campaign; \
 	run sim --seeds 1500; \
 	profile "$$there"/campaign; share 'worlds of a campaign alone' 0; \
