@@ -31,13 +31,13 @@ type defect struct {
 type change struct{ file, old, broken string }
 
 // heldUp holds goroutines up for a moment after the elector has allowed an append, as a busy machine may. That breaks nothing, but
-// other appends and votes come between.
+// other appends and votes come between. The sleep is part of the engine then, and runs in a bubble, so its time is virtual.
 var heldUp = []change{
 	{"follower.go", "\t_ = s.promise.Accept(", "\ttime.Sleep(rand.N(100 * time.Millisecond))\n\t_ = s.promise.Accept("},
 	{"follower.go", "import (", "import (\n\t\"math/rand/v2\"\n\t\"time\""},
 }
 
-// leadsOn has the end of an office noticed late, as on a busy machine.
+// leadsOn has the end of an office noticed late, as on a busy machine, by a sleep like the one above.
 var leadsOn = []change{
 	{"shard.go", "\t<-ctx.Done()\n", "\t<-ctx.Done()\n\ttime.Sleep(rand.N(time.Second))\n"},
 	{"shard.go", "s.office == nil || s.office.ctx.Err() != nil", "s.office == nil"},
