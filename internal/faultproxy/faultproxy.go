@@ -37,10 +37,15 @@ func New(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	return On(listener, target), nil
+}
+
+// On makes a proxy that listens there.
+func On(listener net.Listener, target string) *Proxy {
 	p := &Proxy{listener: listener, target: target, open: make(map[net.Conn]bool)}
 	p.moved = sync.NewCond(&p.mu)
 	p.running.Go(p.accept)
-	return p, nil
+	return p
 }
 
 // Address is the proxy's own address.

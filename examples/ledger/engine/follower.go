@@ -10,18 +10,25 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// accept takes an append, if its leader may still write here. The elector hears of the leader first: it may never have
-// had a message of this term, and has to save the term before the ledger ends in it. Then the promise is looked at under
-// its lock, because a vote for another leader may have come between.
+// accept takes an append, if its leader may still write here.
 func (s *shard) accept(term memberstate.Term, from string, a *ledgerpb.Append) {
-	if !sound(term, a) || s.elector.Heard(term, from) != nil {
-		return // its leader is told by electors, not by us
+	if sound(term, a) {
+		s.obey(term, from, func() { s.take(term, from, a) })
+	}
+}
+
+// obey changes the ledger as a leader wants, if it may. The elector hears of the leader first: it may never have had a message of this
+// term, and has to save the term before the ledger ends in it. Then the promise is looked at under its lock, because a vote
+// for another leader may have come between. A leader that is refused learns by the electors that it leads no more.
+func (s *shard) obey(term memberstate.Term, from string, change func()) {
+	if s.elector.Heard(term, from) != nil {
+		return
 	}
 	_ = s.promise.Accept(term, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.follows() {
-			s.take(term, from, a)
+			change()
 		}
 		return nil
 	})

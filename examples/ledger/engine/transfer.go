@@ -131,17 +131,9 @@ func (in *incoming) isNewer(term memberstate.Term, c *ledgerpb.Chunk) bool {
 
 // acceptChunk takes a part, if its leader may still write here.
 func (s *shard) acceptChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {
-	if positionOf(c.Upto).Term > term || s.elector.Heard(term, from) != nil {
-		return
+	if positionOf(c.Upto).Term <= term {
+		s.obey(term, from, func() { s.takeChunk(term, from, c) })
 	}
-	_ = s.promise.Accept(term, func() error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.follows() {
-			s.takeChunk(term, from, c)
-		}
-		return nil
-	})
 }
 
 func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk) {

@@ -33,13 +33,13 @@ type change struct{ file, old, broken string }
 // heldUp holds goroutines up for a moment after the elector has allowed an append, as a busy machine may. That breaks nothing, but
 // other appends and votes come between. The sleep is part of the engine then, and runs in a bubble, so its time is virtual.
 var heldUp = []change{
-	{"follower.go", "\t_ = s.promise.Accept(", "\ttime.Sleep(rand.N(100 * time.Millisecond))\n\t_ = s.promise.Accept("},
+	{"follower.go", "\t_ = s.promise.Accept(", "\ttime.Sleep(rand.N(100 * time.Millisecond))\n\t_ = s.promise.Accept("}, // virtual time: the worlds are bubbles
 	{"follower.go", "import (", "import (\n\t\"math/rand/v2\"\n\t\"time\""},
 }
 
 // leadsOn has the end of an office noticed late, as on a busy machine, by a sleep like the one above.
 var leadsOn = []change{
-	{"shard.go", "\t<-ctx.Done()\n", "\t<-ctx.Done()\n\ttime.Sleep(rand.N(time.Second))\n"},
+	{"shard.go", "\t<-ctx.Done()\n", "\t<-ctx.Done()\n\ttime.Sleep(rand.N(time.Second))\n"}, // virtual time, too
 	{"shard.go", "s.office == nil || s.office.ctx.Err() != nil", "s.office == nil"},
 	{"shard.go", "import (", "import (\n\t\"math/rand/v2\"\n\t\"time\""},
 }
@@ -94,7 +94,22 @@ func TestBrokenEnginesAreNoticed(t *testing.T) {
 // run runs the worlds with changes.
 func run(t *testing.T, changes []change) (string, error) {
 	t.Helper()
-	dir, files := t.TempDir(), map[string][]byte{}
+	dir, overlay := t.TempDir(), map[string]string{}
+	for path, source := range apply(t, changes) {
+		overlay[path] = filepath.Join(dir, filepath.Base(path))
+		require.NoError(t, os.WriteFile(overlay[path], source, 0o600))
+	}
+	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", *of).CombinedOutput()
+	return string(out), err
+}
+
+// apply makes changes, and returns the files by their paths.
+func apply(t *testing.T, changes []change) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
 	for _, c := range changes {
 		path, err := filepath.Abs(filepath.Join("..", "..", "engine", c.file))
 		require.NoError(t, err)
@@ -106,16 +121,13 @@ func run(t *testing.T, changes []change) (string, error) {
 		require.Equal(t, 1, bytes.Count(source, []byte(c.old)), "it does not apply: %s", c.old)
 		files[path] = bytes.Replace(source, []byte(c.old), []byte(c.broken), 1)
 	}
-	overlay := map[string]string{}
-	for path, source := range files {
-		overlay[path] = filepath.Join(dir, filepath.Base(path))
-		require.NoError(t, os.WriteFile(overlay[path], source, 0o600))
+	return files
+}
+
+func TestEveryDefectApplies(t *testing.T) {
+	for _, d := range append(defects, defect{"held up", heldUp}, defect{"leads on", leadsOn}) {
+		t.Run(d.name, func(t *testing.T) { assert.NotEmpty(t, apply(t, d.changes)) })
 	}
-	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", *of).CombinedOutput()
-	return string(out), err
 }
 
 // firstFailure is what was noticed.

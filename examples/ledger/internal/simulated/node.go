@@ -88,16 +88,23 @@ func (n *node) start() {
 	n.mu.Unlock()
 }
 
+// ends is the process that runs, which is to end now; nil if none does.
+func (n *node) ends() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.process
+	if n.process = nil; p != nil {
+		p.open.Store(false)
+	}
+	return p
+}
+
 // die ends the process without a word, by a loss of power.
 func (n *node) die(r *rand.Rand) {
-	n.mu.Lock()
-	p := n.process
-	n.process = nil
-	n.mu.Unlock()
+	p := n.ends()
 	if p == nil {
 		return
 	}
-	p.open.Store(false)
 	close(p.died)
 	n.world.network.serve(n.id, nil)
 	n.disk = survivors(p.disk, r)
@@ -112,14 +119,10 @@ func (n *node) die(r *rand.Rand) {
 
 // stop ends the process as an operator would.
 func (n *node) stop(ctx context.Context) {
-	n.mu.Lock()
-	p := n.process
-	n.process = nil
-	n.mu.Unlock()
+	p := n.ends()
 	if p == nil {
 		return
 	}
-	p.open.Store(false)
 	_ = p.engine.Close(ctx)
 	close(p.died)
 	n.world.network.serve(n.id, nil)
