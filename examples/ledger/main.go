@@ -68,9 +68,9 @@ func run(ctx context.Context, args []string) error {
 	case o.node != "":
 		return runNode(ctx, o, addresses)
 	case o.asks:
-		return prompt(ctx, &cluster{addresses: addresses, shards: uint32(o.shards)})
+		return prompt(ctx, &cluster{addresses: addresses, shards: uint32(o.shards)}, os.Stdin, os.Stdout)
 	}
-	return runLocal(ctx, o, addresses)
+	return runLocal(ctx, o, addresses, os.Stdin, os.Stdout)
 }
 
 // parse reads a list like n0=host:port,n1=host:port.

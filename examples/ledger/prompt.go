@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +27,7 @@ type cluster struct {
 }
 
 // runLocal runs all nodes in this process, with data that is removed at the end.
-func runLocal(ctx context.Context, o options, addresses map[string]string) error {
+func runLocal(ctx context.Context, o options, addresses map[string]string, in io.Reader, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "ledger-")
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func runLocal(ctx context.Context, o options, addresses map[string]string) error
 		own.dir = filepath.Join(dir, id)
 		_, err := os.Stat(own.dir)
 		own.fresh = os.IsNotExist(err)
-		return server.Start(config(own, addresses, id, func(err error) { fmt.Printf("%s cannot go on: %v\n", id, err) }))
+		return server.Start(config(own, addresses, id, func(err error) { _, _ = fmt.Fprintf(out, "%s cannot go on: %v\n", id, err) }))
 	}
 	defer c.stopAll()
 	for id := range addresses {
@@ -47,7 +48,7 @@ func runLocal(ctx context.Context, o options, addresses map[string]string) error
 			return err
 		}
 	}
-	return prompt(ctx, c)
+	return prompt(ctx, c, in, out)
 }
 
 func (c *cluster) stopAll() {
@@ -67,7 +68,7 @@ help, quit
 `
 
 // prompt reads commands until there are no more.
-func prompt(ctx context.Context, c *cluster) error {
+func prompt(ctx context.Context, c *cluster, in io.Reader, out io.Writer) error {
 	elections := map[string]string{}
 	for id, address := range c.addresses {
 		elections[id], _ = server.ElectionsAt(address) // it was checked
@@ -78,16 +79,16 @@ func prompt(ctx context.Context, c *cluster) error {
 	}
 	defer func() { _ = nodes.Close() }()
 	c.nodes, c.client = nodes, nodes.Client()
-	fmt.Print(help)
+	_, _ = fmt.Fprint(out, help)
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			lines <- in.Text()
+		for all := bufio.NewScanner(in); all.Scan(); {
+			lines <- all.Text()
 		}
 	}()
 	for {
-		fmt.Print("> ")
+		_, _ = fmt.Fprint(out, "> ")
 		select {
 		case <-ctx.Done():
 			return nil
@@ -104,7 +105,7 @@ func prompt(ctx context.Context, c *cluster) error {
 				if err != nil {
 					said = err.Error()
 				}
-				fmt.Printf("%s  (%v)\n", said, time.Since(began).Round(10*time.Microsecond))
+				_, _ = fmt.Fprintf(out, "%s  (%v)\n", said, time.Since(began).Round(10*time.Microsecond))
 			}
 		}
 	}

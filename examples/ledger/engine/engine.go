@@ -45,6 +45,8 @@ type Config struct {
 	Members []memberstate.Member
 	Shards  uint32
 	Timing  elector.Timing
+	// Leases lets leaders answer reads alone, as long as clocks do not run apart by more than the timing's drift margin.
+	Leases bool
 
 	// Dir is where the data is, and FS the file system; nil: that of the machine.
 	Dir string
@@ -152,7 +154,7 @@ func (e *Engine) join(c Config) error {
 	electors, err := e.host.JoinAll(func(yield func(elector.GroupConfig) bool) {
 		for _, s := range e.shards {
 			if !yield(elector.GroupConfig{
-				Group: s.group, Members: c.Members, Timing: c.Timing, Leases: true,
+				Group: s.group, Members: c.Members, Timing: c.Timing, Leases: c.Leases,
 				LedgerEnd: s.ledgerEnd, Lead: s.lead, Pause: s.pause,
 			}) {
 				return

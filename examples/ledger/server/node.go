@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -83,7 +84,7 @@ func Start(c Config) (_ *Node, err error) {
 		members = append(members, memberstate.Member{ID: id})
 	}
 	n.engine, err = engine.Open(engine.Config{
-		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Dir: data(c),
+		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Leases: true, Dir: data(c),
 		Store: n.store, Elections: n.elections, Network: messages, Failed: c.Failed, Logger: c.Logger,
 	})
 	if err != nil {
@@ -104,7 +105,11 @@ func Start(c Config) (_ *Node, err error) {
 func openStore(c Config) (*memberstate.FileStore, error) {
 	path := filepath.Join(c.Dir, "votes")
 	if !c.New {
-		return memberstate.OpenFile(path, c.Self)
+		store, err := memberstate.OpenFile(path, c.Self)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, memberstate.ErrNoStore) {
+			err = fmt.Errorf("%s has no data in %s; a node that has never run is new: %w", c.Self, c.Dir, err)
+		}
+		return store, err
 	}
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, err

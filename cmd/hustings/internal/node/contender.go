@@ -48,7 +48,8 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	return m.run(ctx, known)
 }
 
-// steps returns nil when the keeper of the lease has taken an input, which changes nothing.
+// steps returns nil when the keeper of the lease has taken an input. This one changes nothing, because nobody can tell a candidate of serve
+// that it is not to lead.
 func (m *member) steps(context.Context) error { return m.election.(*lease.Elector).Electable(true) }
 
 // contend joins the election by the lease.

@@ -18,7 +18,7 @@ import (
 
 var (
 	broken = flag.Bool("broken", false, "run engines that are broken")
-	of     = flag.String("of", "400", "how many worlds each of them has")
+	of     = flag.String("of", "800", "how many worlds each of them has")
 )
 
 // defect is one of them.

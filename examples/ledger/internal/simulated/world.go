@@ -26,6 +26,7 @@ type World struct {
 	random    *rand.Rand // of the faults
 	members   []memberstate.Member
 	shards    uint32
+	leases    bool
 	keep      uint64 // entries
 	part      int    // bytes
 	timing    elector.Timing
@@ -45,7 +46,7 @@ type World struct {
 func New(seed uint64) *World {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &World{
-		random: r, shards: 1 + r.Uint32N(3), keep: []uint64{1, 10, 100}[r.IntN(3)], part: 1 + r.IntN(100), elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
+		random: r, shards: 1 + r.Uint32N(3), leases: r.IntN(2) == 0, keep: []uint64{1, 10, 100}[r.IntN(3)], part: 1 + r.IntN(100), elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
 		timing: elector.Timing{Heartbeat: 50 * time.Millisecond, Leak: 3, MinVoteWait: 20 * time.Millisecond, MaxVoteWait: 60 * time.Millisecond, RoundTimeout: 100 * time.Millisecond, DriftMargin: 10 * time.Millisecond},
 	}
 	voters, observers := 3+2*r.IntN(2), r.IntN(2)
