@@ -109,13 +109,14 @@ func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command
 	was := s.id
 	r, err := c.commandOnce(ctx, shard, s, does)
 	if was != 0 && errors.Is(err, ErrNothing) && ctx.Err() == nil { // the session has lasted for too long
+		s.id = 0
 		return c.commandOnce(ctx, shard, s, does)
 	}
 	return r, err
 }
 
-// commandOnce tries it in a session. If nobody knows whether it was carried out, the session ends, because its next command could be taken
-// for this one.
+// commandOnce tries it in a session, with a number of its own. If nobody knows whether it was carried out, that is so at most until the next
+// command was: smaller numbers are refused then.
 func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does *ledgerpb.Command) (*ledgerpb.Result, error) {
 	if s.id == 0 {
 		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
@@ -127,11 +128,7 @@ func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does
 	}
 	s.number++
 	does.Session, does.Number = s.id, s.number
-	r, err := c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: does}})
-	if err != nil {
-		s.id = 0
-	}
-	return r, err
+	return c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: does}})
 }
 
 // ask asks leaders until one has answered.

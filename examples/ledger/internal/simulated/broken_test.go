@@ -18,7 +18,7 @@ import (
 
 var (
 	broken = flag.Bool("broken", false, "run engines that are broken")
-	of     = flag.String("of", "800", "how many worlds each of them has")
+	of     = flag.String("of", "3000", "how many worlds each of them has at most")
 )
 
 // defect is one of them.
@@ -46,6 +46,8 @@ var leadsOn = []change{
 
 var defects = []defect{
 	{"it does not tell its elector of appends", []change{{"follower.go", "if s.elector.Heard(term, from) != nil {", "if false {"}}},
+	// One world in a thousand shows this: a leader has given a handover up and writes on, its append is held up, and a request for votes
+	// from that handover comes first.
 	{"it promises nothing when it says where its ledger ends", append(heldUp, change{"shard.go", "return s.promise.End(term, func()", "return new(elector.Promise).End(term, func()"})},
 	{"it accepts an append of an older term after a newer one", append(heldUp, change{"follower.go", "s.promise.Accept(term, func()", "new(elector.Promise).Accept(term, func()"},
 		change{"follower.go", "import (", "import (\n\t\"github.com/hustings/hustings/elector\""})},
@@ -72,7 +74,7 @@ func TestEnginesThatAreHeldUpKeepTheirPromise(t *testing.T) {
 		t.Skip("-broken is not set")
 	}
 	for _, late := range [][]change{heldUp, leadsOn} {
-		out, err := run(t, late)
+		out, err := run(t, late, "400")
 		assert.NoError(t, err, out)
 	}
 }
@@ -83,7 +85,7 @@ func TestBrokenEnginesAreNoticed(t *testing.T) {
 	}
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {
-			out, err := run(t, d.changes)
+			out, err := run(t, d.changes, *of)
 			assert.Error(t, err, "nobody noticed")
 			assert.Contains(t, out, "seed ", "a world has noticed")
 			t.Log(firstFailure(out))
@@ -92,7 +94,7 @@ func TestBrokenEnginesAreNoticed(t *testing.T) {
 }
 
 // run runs the worlds with changes.
-func run(t *testing.T, changes []change) (string, error) {
+func run(t *testing.T, changes []change, worlds string) (string, error) {
 	t.Helper()
 	dir, overlay := t.TempDir(), map[string]string{}
 	for path, source := range apply(t, changes) {
@@ -102,7 +104,7 @@ func run(t *testing.T, changes []change) (string, error) {
 	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", *of).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", worlds).CombinedOutput()
 	return string(out), err
 }
 

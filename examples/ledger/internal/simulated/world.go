@@ -116,6 +116,8 @@ func (w *World) strike() {
 		{"slow disk", w.slowDisk},
 		{"drain", w.drain},
 		{"transfer", w.transfer},
+		{"late transfers", w.transferLate},
+		{"late transfers", w.transferLate},
 		{"resign", w.resign},
 		{"restart", w.restart},
 		{"all die", w.allDie},
@@ -195,6 +197,20 @@ func (w *World) drain(n *node) {
 	if w.random.IntN(2) == 0 {
 		_ = p.engine.Host().Undrain()
 	}
+}
+
+// transferLate has leaders hand over again and again while messages are late: some are given up, and their requests for votes arrive
+// after that.
+func (w *World) transferLate(*node) {
+	for _, from := range w.members {
+		for _, to := range w.members {
+			w.network.set(w.elections, from.ID, to.ID, rpc.Link{Jitter: w.timing.Detection()})
+		}
+	}
+	for range 6 {
+		w.transfer(nil)
+	}
+	w.weather(true)
 }
 
 func (w *World) transfer(*node) { w.order((*elector.Elector).TransferLeadership) }
