@@ -4,6 +4,7 @@ package hustings_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,12 +108,15 @@ func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
 	})
 }
 
-// An engine that breaks the promise commits an entry and loses it.
+// An engine that breaks the promise commits an entry and loses it. When its elector asks again, it notices and stops.
 func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		committed, kept := voteBetweenHeardAndAppend(c, keepsNothing)
 		assert.True(t, committed)
 		assert.False(t, kept, "if the entry is kept, this test shows nothing")
+		c.cutOff(c.leader(), true)
+		c.pass(time.Minute)
+		assert.True(t, slices.ContainsFunc(c.engines, func(e *engine) bool { return e.el.Status().Stopped }))
 	})
 }
 

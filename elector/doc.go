@@ -50,8 +50,8 @@
 //     those of others go through the same Promise.
 //   - Shorten its ledger, unless the leader of the last LedgerEnd's term, or of a later one, has
 //     told it to. Append in a term that this member has not led and that Heard has not
-//     announced; terms in the ledger at the start are allowed. The member stops with a
-//     [LedgerError] if it notices.
+//     announced; terms in the ledger at the start are allowed. Of these three, the member stops
+//     with a [LedgerError] if it notices one.
 //   - Write an append whose elector has stopped since Heard returned. [Promise] does not check this.
 //   - Write as the leader after Lead's context has ended, or between the return of Pause and the
 //     end of Pause's context. When Pause's context ends and the member still leads the term,

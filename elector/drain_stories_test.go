@@ -148,18 +148,13 @@ func TestANodeThatIsDrainedIsReplacedUnderAnotherID(t *testing.T) {
 // For half of n0's groups nobody is caught up. They are named, and go on writing. All others move meanwhile.
 func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 	const groups = 300
-	var written, caughtUp atomic.Bool
+	var e entries
 	var paused [groups]atomic.Int32 // the writes of each group at n0, how often
 	lags := func(group string) bool { return number(group)%2 == 1 }
 	f := &fleet{groups: groups, timing: elector.DefaultTiming()}
 	f.group = func(node int, c *elector.GroupConfig) {
 		group := c.Group
-		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
-			if lags(group) && (node == 0 && written.Load() || caughtUp.Load()) {
-				return memberstate.Position{Term: 1, Index: 7}
-			}
-			return memberstate.Position{Term: 1}
-		}
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return e.end(node, group) }
 		c.Pause = func(context.Context, memberstate.Term) error {
 			if node == 0 {
 				paused[number(group)].Add(1)
@@ -176,7 +171,7 @@ func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 			}
 		}
 		require.Greater(t, len(stuck), 30)
-		written.Store(true)
+		e.write(f, 0, func(group string) bool { return stuck[group] })
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		ended := make(chan error, 1)
@@ -202,7 +197,8 @@ func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 			}
 			assert.EqualValues(t, want, paused[i].Load(), group)
 		}
-		caughtUp.Store(true)
+		e.write(f, 1, lags)
+		e.write(f, 2, lags)
 		require.NoError(t, f.hosts[0].DrainPatiently(context.Background()))
 		f.assertMoved(nodes, terms, 1)
 	})

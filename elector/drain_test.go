@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +30,45 @@ func (f *fleet) ledBy() (led map[int]int) {
 	}
 	return led
 }
+
+// entries are what the engines of a fleet have written since their start, when each ledger ended in term 1. The zero value is nothing.
+type entries struct{ terms sync.Map }
+
+// place is a group at a node.
+type place struct {
+	node  int
+	group string
+}
+
+// term is that in which the last entry was written.
+func (e *entries) term(node int, group string) memberstate.Term {
+	if term, wrote := e.terms.Load(place{node, group}); wrote {
+		return term.(memberstate.Term)
+	}
+	return 1
+}
+
+// end is where a ledger ends, if all that is written has index 7.
+func (e *entries) end(node int, group string) memberstate.Position {
+	_, wrote := e.terms.Load(place{node, group})
+	return memberstate.Position{Term: e.term(node, group), Index: map[bool]uint64{true: 7}[wrote]}
+}
+
+// write has a node write in some groups, in the terms of their leaders, of which its electors hear first.
+func (e *entries) write(f *fleet, node int, in func(group string) bool) {
+	f.t.Helper()
+	for _, el := range f.hosts[node].Electors() {
+		if s := el.Status(); in(s.Group) {
+			if s.Leader != s.Self {
+				require.NoError(f.t, el.Heard(s.Term, s.Leader))
+			}
+			e.terms.Store(place{node, s.Group}, s.Term)
+		}
+	}
+}
+
+// all names all groups.
+func all(string) bool { return true }
 
 // elections counts how often the terms of all groups have risen since before.
 func (f *fleet) elections(before []memberstate.Term) (elections int) {
@@ -200,22 +239,19 @@ func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
 
 // n0's groups wait for voters that are there and cannot take over, and not when nobody is there.
 func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
-	var others atomic.Uint64 // where their ledgers end
-	behind := func(node int, c *elector.GroupConfig) {
-		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
-			if node == 0 {
-				return memberstate.Position{Term: 1, Index: 7}
-			}
-			return memberstate.Position{Term: 1, Index: others.Load()}
-		}
+	var e entries
+	ends := func(node int, c *elector.GroupConfig) {
+		group := c.Group
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return e.end(node, group) }
 	}
-	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: behind}, func(f *fleet) {
+	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: ends}, func(f *fleet) {
 		require.NoError(t, drain(f.hosts[1]))
 		require.NoError(t, drain(f.hosts[2]))
 		require.NoError(t, f.hosts[1].Serve())
 		require.NoError(t, f.hosts[2].Serve())
 		<-time.After(f.timing.Detection())
 		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
+		e.write(f, 0, all)
 		var stuck *elector.StuckError
 		require.ErrorAs(t, drain(f.hosts[0]), &stuck)
 		require.NoError(t, stuck.Cause)
@@ -227,7 +263,8 @@ func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
 		began := time.Now()
 		require.ErrorIs(t, f.hosts[0].DrainPatiently(ctx), context.DeadlineExceeded)
 		assert.Equal(t, 10*time.Second, time.Since(began))
-		others.Store(7)
+		e.write(f, 1, all)
+		e.write(f, 2, all)
 		require.NoError(t, f.hosts[0].DrainPatiently(context.Background()))
 
 		require.NoError(t, f.hosts[0].Serve())
@@ -243,17 +280,18 @@ func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
 
 // n0's engines write all the time, so the other ledgers are always behind when n1 is asked, and catch up soon after.
 func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
-	var lag atomic.Int64
+	var e entries
 	written := func(node int, c *elector.GroupConfig) {
+		group := c.Group
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
-			if lag.Load() == 0 {
-				return memberstate.Position{Term: 1}
+			end := e.end(node, group)
+			if at := time.Now(); end.Index > 0 {
+				if node > 0 {
+					at = at.Add(-20 * time.Millisecond)
+				}
+				end.Index = uint64(at.UnixMilli() / 10)
 			}
-			at := time.Now()
-			if node > 0 {
-				at = at.Add(-time.Duration(lag.Load()))
-			}
-			return memberstate.Position{Term: 1, Index: uint64(at.UnixMilli() / 10)}
+			return end
 		}
 	}
 	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: written}, func(f *fleet) {
@@ -262,7 +300,9 @@ func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
 		require.NoError(t, f.hosts[1].Serve())
 		<-time.After(f.timing.Detection())
 		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
-		lag.Store(int64(20 * time.Millisecond))
+		for node := range f.hosts {
+			e.write(f, node, all)
+		}
 		require.NoError(t, drain(f.hosts[0]))
 	})
 }

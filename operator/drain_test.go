@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,10 +26,29 @@ import (
 
 // crew is three nodes with some groups, in one process.
 type crew struct {
-	t     *testing.T
-	nodes []*service
-	// Where the ledgers end of n0, and of the others.
-	ahead, behind *atomic.Uint64
+	t       *testing.T
+	nodes   []*service
+	written *sync.Map // the term of the last entry, by elector; the ledgers of others end before all that was written
+}
+
+// write has a node write in all groups, in the terms of their leaders, of which its electors hear first.
+func (c *crew) write(node int) {
+	c.t.Helper()
+	for _, el := range c.nodes[node].host.Electors() {
+		s := el.Status()
+		if s.Leader != s.Self {
+			require.NoError(c.t, el.Heard(s.Term, s.Leader))
+		}
+		c.written.Store([2]string{s.Self, s.Group}, memberstate.Position{Term: s.Term, Index: 7})
+	}
+}
+
+// end is where a ledger ends.
+func (c *crew) end(node, group string) memberstate.Position {
+	if end, wrote := c.written.Load([2]string{node, group}); wrote {
+		return end.(memberstate.Position)
+	}
+	return memberstate.Position{Term: 1}
 }
 
 // withCrew plays a test with three nodes whose groups have leaders, in virtual time.
@@ -39,19 +58,17 @@ func withCrew(t *testing.T, groups int, play func(c crew)) {
 		network := rpc.NewNetwork(1)
 		timing := elector.DefaultTiming()
 		timing.Leak = 9 // so that a drain in vain takes some seconds
-		c := crew{t: t, ahead: new(atomic.Uint64), behind: new(atomic.Uint64)}
+		c := crew{t: t, written: new(sync.Map)}
 		for i := range 3 {
-			id, end := fmt.Sprint("n", i), c.behind
-			if i == 0 {
-				end = c.ahead
-			}
+			id := fmt.Sprint("n", i)
 			host, err := elector.NewHost(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: network.Join(id)})
 			require.NoError(t, err)
 			_, err = host.JoinAll(func(yield func(elector.GroupConfig) bool) {
 				for g := range groups {
+					group := fmt.Sprint("g", g)
 					one := elector.GroupConfig{
-						Group: fmt.Sprint("g", g), Members: memberstate.Voters("n0", "n1", "n2"), Timing: timing,
-						LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{Term: 1, Index: end.Load()} },
+						Group: group, Members: memberstate.Voters("n0", "n1", "n2"), Timing: timing,
+						LedgerEnd: func(memberstate.Term) memberstate.Position { return c.end(id, group) },
 					}
 					if !yield(one) {
 						return
@@ -183,16 +200,16 @@ func TestTheEndOfACallDoesNotEndTheDrain(t *testing.T) {
 func TestADrainWithTimeWaitsForVoters(t *testing.T) {
 	withCrew(t, 5, func(c crew) {
 		t := c.t
-		c.ahead.Store(7)
 		for _, s := range c.nodes[1:] {
 			require.NoError(t, s.host.Drain(t.Context()))
 			require.NoError(t, s.host.Serve())
 		}
 		<-time.After(time.Second)
+		c.write(0)
 		d := &drains{ctx: t.Context()}
 		require.NoError(t, c.nodes[0].Drain(new(electorpb.DrainRequest), d))
 		assert.Equal(t, electorpb.NodeState_NODE_STATE_DRAINING, d.last().GetProgress().GetState())
-		time.AfterFunc(10*time.Second, func() { c.behind.Store(7) })
+		time.AfterFunc(10*time.Second, func() { c.write(1); c.write(2) })
 		d = &drains{ctx: t.Context()}
 		require.NoError(t, c.nodes[0].Drain(&electorpb.DrainRequest{WaitNanos: int64(time.Hour)}, d))
 		assert.Equal(t, electorpb.NodeState_NODE_STATE_DRAINED, d.last().GetProgress().GetState())
@@ -205,7 +222,7 @@ func TestADrainHandsOverAsManyGroupsAtATimeAsIsAsked(t *testing.T) {
 	withCrew(t, 30, func(c crew) {
 		t, first := c.t, c.nodes[0]
 		require.Greater(t, first.host.Progress().Led, 5)
-		c.ahead.Store(7)
+		c.write(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {

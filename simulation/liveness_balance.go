@@ -15,6 +15,9 @@ import (
 // 64; some handovers fail, for example because a ledger is behind.
 const evenWithin = 3 * 64
 
+// keepsFor is for how many intervals of balance a node keeps what it has begun to lead.
+const keepsFor = 30
+
 // getsEven has all voters balance, and demands that they lead about as much each in the end. It needs all of
 // them: what is left while others are silent may not be moved. And all must exchange beats, which nodes whose engines vouch do not.
 func (w *world) getsEven(core []int) {
@@ -22,17 +25,29 @@ func (w *world) getsEven(core []int) {
 		return
 	}
 	w.weighs(core)
-	every := 2 * w.check.Detection()
+	before, every := w.reigns(core), 2*w.check.Detection()
 	for _, i := range core {
 		w.nodes[i].balances(every)
 	}
 	w.run(time.Duration(w.now) + evenWithin*every)
+	w.movedSeldom(core, before)
 	w.even(core)
 	w.keepsLeader(core)
 	for _, i := range core {
 		w.nodes[i].balances(0)
 	}
 	w.staysEven(core)
+}
+
+// movedSeldom demands that no group went back and forth: each node that it came to has kept it for a while.
+func (w *world) movedSeldom(core []int, before []reign) {
+	const most = 1 + evenWithin/keepsFor
+	for place, now := range w.reigns(core) {
+		w.check.Counts[invariant.GetsEven]++
+		if moved := now.term - before[place].term; moved > most && !w.check.Over {
+			w.check.Violated(invariant.GetsEven, &w.nodes[core[0]].members[place].Member, "its leader has changed %d times while nodes balanced for %d intervals, and may change %d times", moved, evenWithin, most)
+		}
+	}
 }
 
 // allExchange says whether all nodes exchange beats, observers, too: of one that does not nobody knows whether it is there.
@@ -58,18 +73,15 @@ func (w *world) staysEven(core []int) {
 	n.serves(n.Incarnation)
 }
 
-// even demands that nodes that balance lead about as much each for their capacity. A node that leads only groups which are too heavy keeps
-// them: the other one would have the larger load of the two.
+// even demands that nodes that balance lead about as much each for their capacity. A node keeps its lightest group if the other one would
+// have as large a load with it.
 func (w *world) even(nodes []int) {
 	if w.check.Over {
 		return
 	}
 	slack := w.slackOf(nodes)
 	w.compare(nodes, "all nodes balance", func(a, b *burden) float64 {
-		if back := a.lightest / a.capacity; (a.weight-a.lightest)/a.capacity < (b.weight+a.lightest)/b.capacity {
-			return max(slack, a.lightest/b.capacity+back)
-		}
-		return slack
+		return max(slack, a.lightest/b.capacity)
 	})
 }
 

@@ -40,6 +40,7 @@ const (
 	ledgerFails               // it returns an error
 	ledgerShrinks             // it has lost what it had
 	ledgerAhead               // it ends in a term that the engine has not been told of
+	ledgerGrows               // it has taken an entry of an older term than it may
 
 	ledgerLapses
 )
@@ -78,7 +79,9 @@ func (m *member) tellLedger(end memberstate.Position) {
 		end, err = memberstate.Position{}, errLedger
 	case e.lapse.ledger == ledgerShrinks && before.Index > 0 && e.announced < asked:
 		end = memberstate.Position{}
-	default: // not ledgerShrinks: entries may be lost after an append of a later leader
+	case e.lapse.ledger == ledgerGrows && before.Index > 0 && before.Term < asked && e.announced < asked:
+		end = memberstate.Position{Term: before.Term, Index: before.Index + 1}
+	default: // a later leader that was heard may shorten the ledger, and send entries of older terms
 		end = memberstate.Position{Term: g.Term + 1, Index: end.Index}
 	}
 	e.lapse.broke = true

@@ -11,7 +11,7 @@
 //     knows of the others, and it does not get too much.
 //   - A group that weighs more than that part goes only if none goes that weighs less, and as much more seldom as it weighs
 //     more. Otherwise it would stay for ever where each of many nodes may give little.
-//   - No group goes that would leave the other node with the larger load of the two, because it might come back.
+//   - A group goes only if the larger of the two loads is less afterwards. So it does not come back, unless others change.
 //   - A group stays for thirty intervals at a node that has begun to lead it. So none comes and goes.
 //   - A group with preferred members goes from one of them to another one, or stays.
 //   - A node that drains, or is protected, gives nothing in this way. Nor does one while more than a third of the others are

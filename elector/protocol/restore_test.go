@@ -10,16 +10,27 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// At a restart the ledger is asked with a promise for the term that the store knows. So it moves back
-// only for a leader of that term or a later one, even if its own last entry is older.
+// At a restart the ledger is asked with a promise for the term that the store knows. So it moves back, or grows in an
+// older term, only for a leader of that term or a later one, even if its own last entry is older.
 func TestALedgerIsComparedWithThePromiseOfTheRestart(t *testing.T) {
 	for heard, allowed := range map[memberstate.Term]bool{3: false, 4: false, 5: true} {
-		g := &newRecorders(t, 2)[0].group
-		record := memberstate.Record{Group: "g", Term: 5, Voters: g.Members.Digest()}
-		require.NoError(t, g.Restore(record, true, memberstate.Position{Term: 2, Index: 10}))
-		err := g.ledger.check(5, memberstate.Position{Term: 1, Index: 1}, heard)
-		assert.Equal(t, allowed, err == nil, "after the leader of term %d was heard", heard)
+		for _, end := range []memberstate.Position{{Term: 1, Index: 1}, {Term: 2, Index: 9}, {Term: 2, Index: 11}, {Term: 3, Index: 11}} {
+			g := &newRecorders(t, 2)[0].group
+			record := memberstate.Record{Group: "g", Term: 5, Voters: g.Members.Digest()}
+			require.NoError(t, g.Restore(record, true, memberstate.Position{Term: 2, Index: 10}))
+			err := g.ledger.check(5, end, heard)
+			assert.Equal(t, allowed, err == nil, "it ends at %v after the leader of term %d was heard", end, heard)
+		}
 	}
+}
+
+// Between two promises for the same term the ledger grows in that term.
+func TestALedgerGrowsInTheTermOfItsPromise(t *testing.T) {
+	l := ledgerLog{end: memberstate.Position{Term: 2, Index: 10}, asked: 2, known: 2}
+	require.NoError(t, l.check(2, memberstate.Position{Term: 2, Index: 11}, 0))
+	require.NoError(t, l.check(3, memberstate.Position{Term: 2, Index: 12}, 0))
+	require.NoError(t, l.check(3, memberstate.Position{Term: 2, Index: 12}, 0))
+	assert.Error(t, l.check(3, memberstate.Position{Term: 2, Index: 13}, 0))
 }
 
 // What the store has kept of a group is checked, and then restored as it was.

@@ -19,9 +19,8 @@ type ledgerLog struct {
 
 // check compares the ledger's end with what is possible.
 //
-// The end moves back only when the leader of a later term overwrites entries, and the engine has
-// heard of a leader of the term asked last, or of a later one: after a promise for a term, only such
-// a leader may change the ledger. And the end's term is one that this member led, or whose leader it
+// After a promise for a term, only the leader of that term, or of a later one, may change the ledger. So unless the engine has heard
+// of one, the end moves neither back, nor on in an older term. And the end's term is one that this member led, or whose leader it
 // heard, or in which the ledger ended at the start.
 func (l *ledgerLog) check(term memberstate.Term, end memberstate.Position, heard memberstate.Term) error {
 	problem := ""
@@ -30,6 +29,8 @@ func (l *ledgerLog) check(term memberstate.Term, end memberstate.Position, heard
 		problem = fmt.Sprintf("it ends in a term that was never announced through Heard; %d is the latest", max(l.known, heard))
 	case end.Compare(l.end) < 0 && heard < l.asked:
 		problem = "it has moved backwards, and no later leader was heard that could have shortened it"
+	case end.Compare(l.end) > 0 && end.Term < l.asked && heard < l.asked:
+		problem = fmt.Sprintf("it has grown in an older term than %d, for which it had promised not to", l.asked)
 	}
 	if problem != "" {
 		return &LedgerError{Term: term, End: end, Before: l.end, Problem: problem}

@@ -81,7 +81,5 @@ func (l load) above(other load) int64 {
 	return l.excess(other) * UsualCapacity / (l.capacity * other.capacity)
 }
 
-// mayGive says whether the load is not the smaller one when so much weight has gone from it to another one.
-func (l load) mayGive(weight int64, to load) bool {
-	return l.with(-weight).excess(to.with(weight)) >= 0
-}
+// mayGive says whether the larger of two loads is less when so much weight has gone from the one that was larger before to the other.
+func (l load) mayGive(weight int64, to load) bool { return l.excess(to.with(weight)) > 0 }

@@ -119,7 +119,7 @@ func TestNoLoadIsTooLarge(t *testing.T) {
 					assert.LessOrEqual(t, t1.room, n.load().weight)
 				}
 				for _, one := range n.chooseGifts(n.takers()) {
-					assert.GreaterOrEqual(t, n.load().with(-MaxWeight).excess(one.to.load().with(MaxWeight)), int64(0))
+					assert.Positive(t, n.load().excess(one.to.load().with(MaxWeight)))
 				}
 				n.takesFirst(g)
 			}
@@ -190,17 +190,18 @@ func heavy(t *testing.T, first, second uint32, weights ...int) (*Node, []*peer) 
 	return n, all
 }
 
-func TestNoGroupGoesThatWouldTurnTheDifference(t *testing.T) {
+func TestAGroupGoesOnlyIfTheLargerLoadIsLessThen(t *testing.T) {
 	for name, c := range map[string]struct {
 		weights []int
 		others  uint32
 		to      uint16
 		gives   bool
 	}{
-		"half of the difference":      {weights: []int{50, 50}, gives: true},
-		"more than half":              {weights: []int{51, 52}, others: 3},
-		"it goes to a large node":     {weights: []int{60, 10}, to: 600, gives: true},
-		"all, because it is so large": {weights: []int{60}, to: 10_000},
+		"half of the difference":  {weights: []int{50, 50}, gives: true},
+		"nearly all of it":        {weights: []int{50, 50}, others: 49, gives: true},
+		"all of it":               {weights: []int{50, 50}, others: 50},
+		"the only one":            {weights: []int{60}},
+		"it goes to a large node": {weights: []int{60}, to: 10_000, gives: true},
 	} {
 		n, all := heavy(t, c.others, c.others, c.weights...)
 		for _, p := range all {
@@ -211,7 +212,7 @@ func TestNoGroupGoesThatWouldTurnTheDifference(t *testing.T) {
 			n.balancing.round++
 			for _, one := range n.chooseGifts(n.takers()) {
 				given = true
-				assert.GreaterOrEqual(t, n.load().with(-one.group.weight()).excess(one.to.load().with(one.group.weight())), int64(0), name)
+				assert.Positive(t, n.load().excess(one.to.load().with(one.group.weight())), name)
 			}
 		}
 		assert.Equal(t, c.gives, given, name)

@@ -211,12 +211,13 @@ var handwritten = []mutant{
 	{"drain-forgets-what-it-is-giving", "elector/protocol/drain.go", "\tleast.given += g.weight()\n", "", ""},
 	{"drain-gives-to-the-node-that-leads-most", "elector/protocol/drain.go", "then.excess(lightest) < 0", "then.excess(lightest) > 0", ""},
 	{"balance-gives-nothing", "elector/protocol/balance.go", "\tgifts, _ := n.toGive()\n", "\tgifts := []gift(nil)\n", ""},
+	{"balance-gives-what-has-just-come", "elector/protocol/balance.go", "!g.notes.has(isLed) || stay[g]", "!g.notes.has(isLed)", ""},
 	{"balance-keeps-heavy-groups", "elector/protocol/balance.go", "\tif len(gifts) > 0 {\n", "\tif len(gifts) >= 0 {\n", ""},
 	{"weight-of-a-group-ignored", "elector/protocol/weight.go", "return 1 + int64(g.extra)", "return 1", ""},
 	{"weight-of-others-ignored", "elector/protocol/weight.go", "int64(p.leads) - 1 + int64(p.extra)", "int64(p.leads) - 1", ""},
 	{"capacity-of-others-ignored", "elector/protocol/weight.go", "int64(cmp.Or(p.capacity, UsualCapacity))", "UsualCapacity", ""},
 	{"capacity-counted-the-wrong-way-round", "elector/protocol/weight.go", "l.weight*than.capacity - than.weight*l.capacity", "l.weight*l.capacity - than.weight*than.capacity", ""},
-	{"balance-turns-the-difference", "elector/protocol/weight.go", "return l.with(-weight).excess(to.with(weight)) >= 0", "return true", ""},
+	{"balance-turns-the-difference", "elector/protocol/weight.go", "{ return l.excess(to.with(weight)) > 0 }", "{ return true }", ""},
 	{"weight-that-is-led-no-more-kept", "elector/protocol/standing.go", "\t\ts.extra -= uint64(g.extra)\n", "", ""},
 	{"weight-changed-in-office-not-counted", "elector/protocol/weight.go", "\t\tn.stands.extra += uint64(g.extra) - uint64(before)\n", "\t\tn.stands.extra += 0 * uint64(before)\n", ""},
 	{"takes-over-although-it-is-not-able", "elector/protocol/machine_ability.go", "\tif m.isFit(r) || m.inability == Able &&", "\tif !r.lastChoice().Has(r.Self) || m.inability == Able &&", ""},
@@ -343,6 +344,7 @@ var handwritten = []mutant{
 
 	// What an engine must not do.
 	{"ledger-moves-back", "elector/protocol/session_ledger.go", "case end.Compare(l.end) < 0 && heard < l.asked:", "case false:", ""},
+	{"ledger-grows-in-an-old-term", "elector/protocol/session_ledger.go", "case end.Compare(l.end) > 0 && end.Term < l.asked && heard < l.asked:", "case false:", ""},
 
 	// The shell of package lease, which simulator and explorer do not run.
 	{"lease-held-from-the-answer", "lease/effects.go", "l.Extend(until, now)", "l.Extend(now+fx.config.Timing.TTL, now)", ""},
