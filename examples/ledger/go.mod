@@ -2,12 +2,16 @@ module github.com/hustings/hustings/examples/ledger
 
 go 1.26.0
 
-replace github.com/hustings/hustings => ../..
+replace (
+	github.com/hustings/hustings => ../..
+	github.com/hustings/hustings/internal/faultdisk => ../../internal/faultdisk
+)
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/hustings/hustings v0.0.0-00010101000000-000000000000
+	github.com/hustings/hustings/internal/faultdisk v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
@@ -29,6 +33,7 @@ require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/golang/snappy v0.0.5-0.20231225225746-43d5d4cd4e0e // indirect
+	github.com/hanwen/go-fuse/v2 v2.12.1 // indirect
 	github.com/klauspost/compress v1.17.11 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
 	github.com/kr/text v0.2.0 // indirect

@@ -41,6 +41,7 @@ type options struct {
 	asks   bool
 
 	detection time.Duration
+	leases    bool
 }
 
 func run(ctx context.Context, args []string) error {
@@ -53,6 +54,7 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.fresh, "new", false, "the node runs for the first time")
 	flags.BoolVar(&o.asks, "ask", false, "ask nodes that run elsewhere")
 	flags.DurationVar(&o.detection, "detection", elector.DefaultTiming().Detection(), "the `time` after which a silent leader is taken for dead")
+	flags.BoolVar(&o.leases, "leases", false, "leaders may answer reads alone; when one is killed, the next one waits for its lease to end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -92,19 +94,16 @@ func parse(list string) (map[string]string, error) {
 // config describes one node.
 func config(o options, addresses map[string]string, id string, failed func(error)) server.Config {
 	return server.Config{
-		Self: id, Addresses: addresses, Dir: o.dir, New: o.fresh, Shards: uint32(o.shards), Timing: timing(o.detection),
+		Self: id, Addresses: addresses, Dir: o.dir, New: o.fresh, Shards: uint32(o.shards), Timing: timing(o.detection), Leases: o.leases,
 		Failed: failed, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 }
 
-// timing is the usual one, faster or slower.
+// timing has ten heartbeats in a detection time. Nodes beat for all of their shards together, so that costs little.
 func timing(detection time.Duration) elector.Timing {
-	t := elector.DefaultTiming()
-	usual := t.Detection()
-	for _, d := range []*time.Duration{&t.Heartbeat, &t.MinVoteWait, &t.MaxVoteWait, &t.RoundTimeout, &t.DriftMargin} {
-		*d = time.Duration(float64(*d) * float64(detection) / float64(usual))
+	return elector.Timing{
+		Heartbeat: detection / 10, Leak: 10, MinVoteWait: detection / 10, MaxVoteWait: detection / 3, RoundTimeout: detection / 3, DriftMargin: detection / 20,
 	}
-	return t
 }
 
 // runNode runs one node until it is told to end, and then hands over what it leads.

@@ -1,9 +1,10 @@
-// Real processes, which are killed, stopped, cut off, drained and started again while clients read and write.
+// Real processes, which are killed, stopped, cut off, drained and started again, and whose disks fail, while clients read and write.
 
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -37,6 +38,15 @@ type machine struct {
 	started bool
 	process *exec.Cmd
 	links   map[string]*link // to the others
+	disk    disk             // nil: it cannot fail
+}
+
+// disk is one that can fail.
+type disk interface {
+	Slow(each time.Duration)
+	Hang()
+	Fill()
+	Heal()
 }
 
 // machines are all of them.
@@ -74,14 +84,20 @@ func newMachines(t *testing.T) *machines {
 			nodes = append(nodes, other+"="+address)
 		}
 		m.nodes = strings.Join(nodes, ",")
+		m.disk = mount(t, m.dir)
 		c.all = append(c.all, m)
-		c.start(m)
 	}
 	t.Cleanup(func() {
 		for _, m := range c.all {
+			if m.disk != nil {
+				m.disk.Heal() // while its disk hangs, a process cannot be killed
+			}
 			c.end(m, syscall.SIGKILL)
 		}
 	})
+	for _, m := range c.all {
+		c.start(m)
+	}
 	return c
 }
 
@@ -113,7 +129,9 @@ func (c *machines) end(m *machine, s syscall.Signal) {
 		return
 	}
 	_ = m.process.Process.Signal(syscall.SIGCONT)
-	assert.NoError(c.t, m.process.Process.Signal(s))
+	if err := m.process.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) || s != syscall.SIGKILL {
+		assert.NoError(c.t, err)
+	}
 	err := m.process.Wait()
 	if s == syscall.SIGTERM {
 		assert.NoError(c.t, err, "%s has ended", m.id)
@@ -125,7 +143,11 @@ func (c *machines) end(m *machine, s syscall.Signal) {
 func (c *machines) strike(r *rand.Rand) {
 	m := c.all[r.IntN(len(c.all))]
 	pause := func() { <-time.After(time.Duration(r.Int64N(int64(800 * time.Millisecond)))) }
-	switch r.IntN(6) {
+	kinds := 6
+	if m.disk != nil {
+		kinds = 9
+	}
+	switch r.IntN(kinds) {
 	case 0, 1:
 		c.end(m, syscall.SIGKILL)
 		pause()
@@ -143,6 +165,20 @@ func (c *machines) strike(r *rand.Rand) {
 		c.mend()
 	case 5:
 		c.drain(m)
+	case 6:
+		m.disk.Slow(time.Duration(r.Int64N(int64(50 * time.Millisecond))))
+		pause()
+		m.disk.Heal()
+	case 7:
+		m.disk.Hang()
+		pause()
+		m.disk.Heal()
+	case 8: // the node ends when it notices, and comes back when there is room
+		m.disk.Fill()
+		pause()
+		m.disk.Heal()
+		c.end(m, syscall.SIGKILL)
+		c.start(m)
 	}
 }
 

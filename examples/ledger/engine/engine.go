@@ -45,8 +45,12 @@ type Config struct {
 	Members []memberstate.Member
 	Shards  uint32
 	Timing  elector.Timing
-	// Leases lets leaders answer reads alone, as long as clocks do not run apart by more than the timing's drift margin.
+	// Leases lets leaders answer reads alone, as long as clocks do not run apart by more than the timing's drift margin. The price
+	// is that nobody else is elected before a leader's lease has ended, even if its process is gone and all know it.
 	Leases bool
+	// Hold has the node lead only what nobody else can lead, until it has all that the leaders have. A node that has run before may lack
+	// much: while it catches up, a shard that it leads waits.
+	Hold bool
 
 	// Dir is where the data is, and FS the file system; nil: that of the machine.
 	Dir string
@@ -76,7 +80,9 @@ type Engine struct {
 	beats  sync.WaitGroup
 	stop   context.CancelFunc // nil: it has not started
 
+	holds     bool // see Config.Hold
 	heartbeat time.Duration
+	slow      time.Duration // a disk that has not written for so long may hang
 }
 
 // Group is the name of a shard's group.
@@ -126,7 +132,7 @@ func Open(c Config) (_ *Engine, err error) {
 			err = errors.Join(err, e.end(context.Background()))
 		}
 	}()
-	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled}); err != nil {
+	if e.host, err = elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Elections, Logger: c.Logger, Stalled: e.stalled, Hold: c.Hold}); err != nil {
 		return nil, err
 	}
 	if err := checkShards(db, c.Shards); err != nil {
@@ -167,7 +173,7 @@ func (e *Engine) join(c Config) error {
 	for i, el := range electors {
 		e.shards[i].elector = el
 	}
-	e.heartbeat = c.Timing.Heartbeat
+	e.holds, e.heartbeat, e.slow = c.Hold, c.Timing.Heartbeat, c.Timing.Detection()/2
 	return nil
 }
 
@@ -205,8 +211,11 @@ func (q quiet) Fatalf(format string, args ...any) {
 	select {} // the process ends
 }
 
-// stalled names all shards if the disk does not write, so that other nodes lead them.
+// stalled names all shards if the disk does not write, so that other nodes lead them. It waits for half of the time after which a silent leader
+// is taken for dead: to hand over costs less than to wait for longer.
 func (e *Engine) stalled(ctx context.Context) (groups []string) {
+	ctx, cancel := context.WithTimeout(ctx, e.slow)
+	defer cancel()
 	if e.disk.works(ctx) == nil {
 		return nil
 	}
@@ -226,10 +235,25 @@ func (e *Engine) beat(ctx context.Context) {
 			for _, s := range e.shards {
 				s.beat()
 			}
+			if e.holds {
+				e.holds = !e.serves()
+			}
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// serves has the node take its share of leading, if no shard lacks anything.
+func (e *Engine) serves() bool {
+	complete := true
+	for _, s := range e.shards {
+		if !s.isComplete() {
+			complete = false
+			s.askLeader()
+		}
+	}
+	return complete && e.host.Serve() == nil
 }
 
 // Host is for operators.

@@ -28,6 +28,7 @@ func (s *shard) obey(term memberstate.Term, from string, change func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.follows() {
+			s.found = true
 			change()
 		}
 		return nil
@@ -72,7 +73,25 @@ func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
 		s.answer(term, from, &ledgerpb.Matched{Index: min(matched, s.ledger.durable), Round: a.Round})
 	}
 	s.committed = max(s.committed, min(a.Committed, matched))
+	s.complete = s.complete || matched >= a.End
 	s.advance()
+}
+
+// askLeader has the leader send what the ledger lacks. Leaders do so anyway, but do not know that a node was away while nobody wrote.
+func (s *shard) askLeader() {
+	leader := s.elector.Status()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.found && leader.Leader != "" && leader.Leader != s.self {
+		s.answer(leader.Term, leader.Leader, &ledgerpb.Matched{Refused: true, Index: s.ledger.durable})
+	}
+}
+
+// isComplete says whether the ledger has had all that its leader had at one moment since the node has started.
+func (s *shard) isComplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.complete
 }
 
 // lacking are the entries from the first one on that the ledger has not got.

@@ -169,7 +169,7 @@ func (s *shard) sendEntries(o *office, f *follower) {
 // sendAppend sends the entries from f.next on, or none if it has all.
 func (s *shard) sendAppend(o *office, f *follower) error {
 	before := memberstate.Position{Term: s.ledger.term(f.next - 1), Index: f.next - 1}
-	a := &ledgerpb.Append{Before: position(before), Committed: s.committed, Round: o.round}
+	a := &ledgerpb.Append{Before: position(before), Committed: s.committed, Round: o.round, End: s.ledger.end.Index}
 	for i, size := f.next, 0; i <= s.ledger.end.Index && len(a.Entries) < mostEntries && size < s.part; i++ {
 		e, err := s.entry(i)
 		if err != nil {
@@ -186,7 +186,7 @@ func (s *shard) sendAppend(o *office, f *follower) error {
 
 // sendRound asks a follower whether it still follows. It says nothing of entries: all ledgers have the place before the first one.
 func (s *shard) sendRound(o *office, f *follower) {
-	s.sendTo(o, f, &ledgerpb.Append{Before: &ledgerpb.Position{}, Round: o.round})
+	s.sendTo(o, f, &ledgerpb.Append{Before: &ledgerpb.Position{}, Round: o.round, End: s.ledger.end.Index})
 }
 
 func (s *shard) sendTo(o *office, f *follower, a *ledgerpb.Append) {
@@ -198,7 +198,7 @@ func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, f := s.answered(term, from)
-	if f == nil || m.Index > s.ledger.end.Index {
+	if f == nil || !m.Refused && m.Index > s.ledger.end.Index {
 		return
 	}
 	f.heard, f.round, f.told = true, max(f.round, m.Round), max(f.told, m.Committed)
@@ -213,8 +213,19 @@ func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
 	}
 	s.advance()
 	if s.office == o {
-		s.sendEntries(o, f)
+		s.sendNext(o, f, m.Refused)
 	}
+}
+
+// sendNext sends a follower what it lacks. One that has refused may lack nothing, and does not know it.
+func (s *shard) sendNext(o *office, f *follower, refused bool) {
+	if refused && f.next > s.ledger.end.Index && f.isOpen() {
+		if err := s.sendAppend(o, f); err != nil {
+			s.fail(err)
+		}
+		return
+	}
+	s.sendEntries(o, f)
 }
 
 // answered is the follower that an answer is from; nil if the answer is to another term.

@@ -33,6 +33,8 @@ type shard struct {
 
 	mu         sync.Mutex
 	closed     bool // nothing may be read or written any more
+	found      bool // a leader has sent something since the node started
+	complete   bool // see isComplete
 	ledger     ledger
 	committed  uint64
 	applied    uint64
@@ -79,7 +81,7 @@ func (s *shard) begin(ctx context.Context, term memberstate.Term) (o *office, er
 				o.followers = append(o.followers, &follower{id: m.ID, votes: !m.Observer, next: s.ledger.end.Index + 1})
 			}
 		}
-		s.office, s.incoming = o, nil
+		s.office, s.incoming, s.complete = o, nil, true
 		o.began = s.add(o, nil)
 		return nil
 	})

@@ -318,6 +318,7 @@ type Append struct {
 	Entries       []*Entry               `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	Committed     uint64                 `protobuf:"varint,3,opt,name=committed,proto3" json:"committed,omitempty"`
 	Round         uint64                 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"` // of reads that wait for a quorum; it comes back in Matched
+	End           uint64                 `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`     // of the leader's ledger
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,10 +381,17 @@ func (x *Append) GetRound() uint64 {
 	return 0
 }
 
+func (x *Append) GetEnd() uint64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
 // Matched is the answer to an Append.
 type Matched struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Refused       bool                   `protobuf:"varint,1,opt,name=refused,proto3" json:"refused,omitempty"` // the ledger has not got the entry before the first one
+	Refused       bool                   `protobuf:"varint,1,opt,name=refused,proto3" json:"refused,omitempty"` // the ledger has not got the entry before the first one, or its node has just started
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`     // up to here the ledger is the leader's, and on disk; if refused, it may be the same up to here
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
@@ -1452,12 +1460,13 @@ const file_ledger_proto_rawDesc = "" +
 	"\amatched\x18\x05 \x01(\v2\x0f.ledger.MatchedH\x00R\amatched\x12%\n" +
 	"\x05chunk\x18\x06 \x01(\v2\r.ledger.ChunkH\x00R\x05chunk\x12+\n" +
 	"\achunked\x18\a \x01(\v2\x0f.ledger.ChunkedH\x00R\achunkedB\x06\n" +
-	"\x04says\"\x8f\x01\n" +
+	"\x04says\"\xa1\x01\n" +
 	"\x06Append\x12(\n" +
 	"\x06before\x18\x01 \x01(\v2\x10.ledger.PositionR\x06before\x12'\n" +
 	"\aentries\x18\x02 \x03(\v2\r.ledger.EntryR\aentries\x12\x1c\n" +
 	"\tcommitted\x18\x03 \x01(\x04R\tcommitted\x12\x14\n" +
-	"\x05round\x18\x04 \x01(\x04R\x05round\"m\n" +
+	"\x05round\x18\x04 \x01(\x04R\x05round\x12\x10\n" +
+	"\x03end\x18\x05 \x01(\x04R\x03end\"m\n" +
 	"\aMatched\x12\x18\n" +
 	"\arefused\x18\x01 \x01(\bR\arefused\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x14\n" +

@@ -33,6 +33,7 @@ type Config struct {
 	New       bool // the node has never run, so there is no data
 	Shards    uint32
 	Timing    elector.Timing
+	Leases    bool // see engine.Config
 	Failed    func(error)
 	Logger    *slog.Logger
 }
@@ -84,7 +85,7 @@ func Start(c Config) (_ *Node, err error) {
 		members = append(members, memberstate.Member{ID: id})
 	}
 	n.engine, err = engine.Open(engine.Config{
-		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Leases: true, Dir: data(c),
+		Self: c.Self, Members: members, Shards: c.Shards, Timing: c.Timing, Leases: c.Leases, Hold: !c.New, Dir: data(c),
 		Store: n.store, Elections: n.elections, Network: messages, Failed: c.Failed, Logger: c.Logger,
 	})
 	if err != nil {
