@@ -35,8 +35,9 @@ func openEtcd(o options, binary, dir string) ([]*process, store, error) {
 	}
 	var processes []*process
 	for i, port := range ports {
+		data := filepath.Join(dir, fmt.Sprint("n", i))
 		args := []string{
-			"--name", fmt.Sprint("n", i), "--data-dir", filepath.Join(dir, fmt.Sprint("n", i)), "--log-level", "fatal",
+			"--name", fmt.Sprint("n", i), "--data-dir", data, "--log-level", "fatal",
 			"--listen-peer-urls", "http://" + local(port), "--initial-advertise-peer-urls", "http://" + local(port),
 			"--listen-client-urls", st.endpoints[i], "--advertise-client-urls", st.endpoints[i],
 			"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
@@ -45,7 +46,7 @@ func openEtcd(o options, binary, dir string) ([]*process, store, error) {
 			ms := o.detection.Milliseconds()
 			args = append(args, "--election-timeout", strconv.FormatInt(ms, 10), "--heartbeat-interval", strconv.FormatInt(ms/10, 10))
 		}
-		processes = append(processes, &process{binary: binary, args: args})
+		processes = append(processes, &process{binary: binary, args: args, data: data})
 	}
 	st.operator, err = st.connect()
 	return processes, st, err
@@ -68,7 +69,11 @@ func (st *etcd) leader(ctx context.Context) (int, error) {
 	return 0, errors.New("none leads")
 }
 
-// client tries each write for a second, and again.
+// asksAgain is how long a client waits for one answer. If it waited for longer, it would still wait for a leader that is gone when the next
+// one serves.
+const asksAgain = 100 * time.Millisecond
+
+// client tries each write for a while, and again.
 func (st *etcd) client() (func(context.Context, []byte, []byte) error, error) {
 	c, err := st.connect()
 	if err != nil {
@@ -77,7 +82,7 @@ func (st *etcd) client() (func(context.Context, []byte, []byte) error, error) {
 	st.clients = append(st.clients, c)
 	return func(ctx context.Context, key, value []byte) error {
 		for {
-			wait, cancel := context.WithTimeout(ctx, time.Second)
+			wait, cancel := context.WithTimeout(ctx, asksAgain)
 			_, err := c.Put(wait, string(key), string(value))
 			cancel()
 			if err == nil || !sleep(ctx, time.Millisecond) {
@@ -99,6 +104,16 @@ func (st *etcd) drain(ctx context.Context, process int) error {
 	}
 	defer func() { _ = c.Close() }()
 	_, err = c.MoveLeader(ctx, next.Header.MemberId)
+	return err
+}
+
+func (st *etcd) ready(ctx context.Context, process int) error {
+	wait, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	s, err := st.operator.Status(wait, st.endpoints[process])
+	if err == nil && s.Leader == 0 {
+		err = errors.New("it follows nobody")
+	}
 	return err
 }
 

@@ -5,12 +5,14 @@ go 1.26.0
 replace (
 	github.com/hustings/hustings => ../..
 	github.com/hustings/hustings/examples/ledger => ../../examples/ledger
+	github.com/hustings/hustings/internal/faultdisk => ../../internal/faultdisk
 )
 
 require (
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hustings/hustings v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/examples/ledger v0.0.0-00010101000000-000000000000
+	github.com/hustings/hustings/internal/faultdisk v0.0.0-00010101000000-000000000000
 )
 
 require (
@@ -29,6 +31,7 @@ require (
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/getsentry/sentry-go v0.27.0 // indirect
 	github.com/golang/snappy v0.0.5-0.20231225225746-43d5d4cd4e0e // indirect
+	github.com/hanwen/go-fuse/v2 v2.12.1 // indirect
 	github.com/hashicorp/go-immutable-radix v1.3.1 // indirect
 	github.com/hashicorp/go-metrics v0.7.0 // indirect
 	github.com/hashicorp/go-msgpack/v2 v2.1.5 // indirect

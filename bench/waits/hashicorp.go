@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,7 +22,9 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hustings/hustings/examples/ledger/client"
@@ -139,6 +140,8 @@ func (s hashicorpStore) Do(_ context.Context, r *ledgerpb.Request) (*ledgerpb.Re
 	notLeader := &ledgerpb.Reply{Says: &ledgerpb.Reply_NotLeader{NotLeader: &ledgerpb.NotLeader{}}}
 	done := &ledgerpb.Reply{Says: &ledgerpb.Reply_Result{Result: &ledgerpb.Result{}}}
 	switch {
+	case s.knowsNoLeader():
+		return nil, status.Error(codes.Unavailable, "no leader is known")
 	case s.raft.State() != raft.Leader:
 		return notLeader, nil
 	case r.GetRead() != nil:
@@ -162,6 +165,11 @@ func (s hashicorpStore) Do(_ context.Context, r *ledgerpb.Request) (*ledgerpb.Re
 	return done, nil
 }
 
+func (s hashicorpStore) knowsNoLeader() bool {
+	_, id := s.raft.LeaderWithID()
+	return id == ""
+}
+
 // hashicorp is three nodes.
 type hashicorp struct {
 	conns []*grpc.ClientConn
@@ -176,11 +184,12 @@ func openHashicorp(o options, binary, dir string) ([]*process, store, error) {
 	st := &hashicorp{}
 	var processes []*process
 	for i, port := range ports {
-		args := []string{hashicorpNode, "-data", filepath.Join(dir, strconv.Itoa(i)), "-ports", list, "-self", strconv.Itoa(i)}
+		data := filepath.Join(dir, strconv.Itoa(i))
+		args := []string{hashicorpNode, "-data", data, "-ports", list, "-self", strconv.Itoa(i)}
 		if o.detection > 0 {
 			args = append(args, "-detection", o.detection.String())
 		}
-		processes = append(processes, &process{binary: binary, args: args})
+		processes = append(processes, &process{binary: binary, args: args, data: data})
 		conn, err := grpc.NewClient(local(port+1), grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			return nil, nil, err
@@ -190,20 +199,32 @@ func openHashicorp(o options, binary, dir string) ([]*process, store, error) {
 	return processes, st, nil
 }
 
+// leader asks all processes at once, because one may hang.
 func (st *hashicorp) leader(ctx context.Context) (int, error) {
+	wait, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	leads := make(chan int, len(st.conns))
+	var asked sync.WaitGroup
 	for i, conn := range st.conns {
-		wait, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-		r, err := ledgerpb.NewStoreClient(conn).Do(wait, &ledgerpb.Request{Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{}}})
-		cancel()
-		if err == nil && r.GetResult() != nil {
-			return i, nil
-		}
+		asked.Go(func() {
+			r, err := ledgerpb.NewStoreClient(conn).Do(wait, &ledgerpb.Request{Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{}}})
+			if err == nil && r.GetResult() != nil {
+				leads <- i
+				cancel()
+			}
+		})
 	}
-	return 0, errors.New("none leads")
+	asked.Wait()
+	select {
+	case n := <-leads:
+		return n, nil
+	default:
+		return 0, errors.New("none leads")
+	}
 }
 
 func (st *hashicorp) client() (func(context.Context, []byte, []byte) error, error) {
-	return client.New(&guess{nodes: st}, st, 1, time.Second).Put, nil
+	return client.New(&guess{nodes: st}, st, 1, asksAgain).Put, nil
 }
 
 // Do asks one node.
@@ -221,6 +242,13 @@ func (st *hashicorp) drain(ctx context.Context, process int) error {
 	return err
 }
 
+func (st *hashicorp) ready(ctx context.Context, process int) error {
+	wait, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	_, err := ledgerpb.NewStoreClient(st.conns[process]).Do(wait, &ledgerpb.Request{Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{}}})
+	return err
+}
+
 func (st *hashicorp) close() {
 	for _, conn := range st.conns {
 		_ = conn.Close()
@@ -228,29 +256,55 @@ func (st *hashicorp) close() {
 }
 
 // guess is a client's idea of who leads: the node that did last, and after a refusal the next one. While it waits for an answer
-// it asks the others.
+// it asks the others. A term counts the ideas.
 type guess struct {
 	nodes *hashicorp
-	node  atomic.Int32
+	mu    sync.Mutex
+	term  memberstate.Term
+	node  int
+}
+
+func (g *guess) idea() route.Leader {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return route.Leader{ID: strconv.Itoa(g.node), Term: g.term}
+}
+
+func (g *guess) current() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.node
+}
+
+// changes has another node asked, if the idea is still that of a term.
+func (g *guess) changes(term memberstate.Term, to int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.term == term {
+		g.term, g.node = term+1, to%3
+	}
 }
 
 // Await never waits.
 func (g *guess) Await(ctx context.Context, _ string) (route.Leader, error) {
-	return route.Leader{ID: strconv.Itoa(int(g.node.Load()))}, ctx.Err()
+	return g.idea(), ctx.Err()
 }
 
 // AwaitNewer asks the others until one leads.
-func (g *guess) AwaitNewer(ctx context.Context, _ string, _ memberstate.Term) (route.Leader, error) {
+func (g *guess) AwaitNewer(ctx context.Context, _ string, term memberstate.Term) (route.Leader, error) {
 	for {
-		if n, err := g.nodes.leader(ctx); err == nil && int32(n) != g.node.Load() {
-			g.node.Store(int32(n))
-			return route.Leader{ID: strconv.Itoa(n)}, nil
+		was := g.idea()
+		if was.Term > term {
+			return was, nil
 		}
-		if !sleep(ctx, 20*time.Millisecond) {
+		if n, err := g.nodes.leader(ctx); err == nil && strconv.Itoa(n) != was.ID {
+			g.changes(term, n)
+		}
+		if !sleep(ctx, 5*time.Millisecond) {
 			return route.Leader{}, context.Cause(ctx)
 		}
 	}
 }
 
 // Refused has the next node asked.
-func (g *guess) Refused(string, memberstate.Term) { g.node.Store((g.node.Load() + 1) % 3) }
+func (g *guess) Refused(_ string, term memberstate.Term) { g.changes(term, g.current()+1) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hustings/hustings/examples/ledger/client"
 	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/rpc"
 )
 
 // ours is its three nodes.
@@ -20,7 +21,7 @@ type ours struct {
 	elections []string
 }
 
-func openOurs(o options, binary, dir string) ([]*process, store, error) {
+func openOurs(o options, binary, dir string, more ...string) ([]*process, store, error) {
 	ports, err := freePorts(3, 2)
 	if err != nil {
 		return nil, nil, err
@@ -37,11 +38,12 @@ func openOurs(o options, binary, dir string) ([]*process, store, error) {
 	var processes []*process
 	for i := range ports {
 		id := fmt.Sprint("n", i)
-		args := []string{"--node", id, "--nodes", strings.Join(list, ","), "--data", filepath.Join(dir, id), "--shards", "1"}
+		data := filepath.Join(dir, id)
+		args := append([]string{"--node", id, "--nodes", strings.Join(list, ","), "--data", data, "--shards", "1"}, more...)
 		if o.detection > 0 {
 			args = append(args, "--detection", o.detection.String())
 		}
-		processes = append(processes, &process{binary: binary, args: append(args, "--new")})
+		processes = append(processes, &process{binary: binary, args: args, first: []string{"--new"}, data: data})
 	}
 	st.nodes, err = client.Connect(context.Background(), engines, elections, 1)
 	return processes, st, err
@@ -59,14 +61,31 @@ func (st *ours) client() (func(context.Context, []byte, []byte) error, error) {
 	return st.nodes.Client().Put, nil
 }
 
-func (st *ours) drain(ctx context.Context, process int) error {
+// ask asks a process as an operator does.
+func (st *ours) ask(process int, ask func(*operator.Client) error) error {
 	c, err := operator.Dial(st.elections[process], nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	_, err = c.Drain(ctx, 10*time.Second, nil)
-	return err
+	return ask(c)
+}
+
+func (st *ours) drain(ctx context.Context, process int) error {
+	return st.ask(process, func(c *operator.Client) error {
+		_, err := c.Drain(ctx, 10*time.Second, nil)
+		return err
+	})
+}
+
+func (st *ours) ready(ctx context.Context, process int) error {
+	return st.ask(process, func(c *operator.Client) error {
+		nodes, err := c.Nodes(ctx)
+		if err == nil && nodes.Progress.Standing.State != rpc.Serving {
+			err = fmt.Errorf("it is %v", nodes.Progress.Standing.State)
+		}
+		return err
+	})
 }
 
 func (st *ours) close() { _ = st.nodes.Close() }

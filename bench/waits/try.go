@@ -4,11 +4,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hustings/hustings/internal/faultdisk"
 )
 
 // store is three processes that are one store.
@@ -19,6 +24,8 @@ type store interface {
 	client() (write func(ctx context.Context, key, value []byte) error, err error)
 	// drain has a process hand over what it leads.
 	drain(ctx context.Context, process int) error
+	// ready returns an error as long as a process that was started knows of no leader.
+	ready(ctx context.Context, process int) error
 	close()
 }
 
@@ -26,11 +33,15 @@ type store interface {
 type process struct {
 	binary string
 	args   []string
+	first  []string // arguments of its first start only
+	data   string   // the folder of its data
+	disk   *faultdisk.Disk
 	cmd    *exec.Cmd
 }
 
 func (p *process) start() error {
-	p.cmd = exec.Command(p.binary, p.args...)
+	p.cmd = exec.Command(p.binary, append(p.args, p.first...)...)
+	p.first = nil
 	return p.cmd.Start()
 }
 
@@ -47,8 +58,40 @@ func (p *process) end(s syscall.Signal) {
 	p.cmd = nil
 }
 
-// settles is how long a store runs before something happens, and after it is over.
-const settles = time.Second
+// mount has the process keep its data on a disk that can fail.
+func (p *process) mount() (err error) {
+	below := p.data + ".disk"
+	for _, dir := range []string{below, p.data} {
+		if err := os.MkdirAll(dir, 0o700); err != nil { // etcd warns of others
+			return err
+		}
+	}
+	p.disk, err = faultdisk.Mount(below, p.data)
+	return err
+}
+
+// remove ends the process, and its disk.
+func (p *process) remove() {
+	if p.disk != nil {
+		p.disk.Heal() // before, it cannot even be killed
+	}
+	p.end(syscall.SIGKILL)
+	if p.disk != nil {
+		_ = p.disk.Unmount()
+	}
+}
+
+const (
+	// settles is how long a store runs before something happens.
+	settles = 500 * time.Millisecond
+	// measures is for how long it is measured if nothing does.
+	measures = 5 * time.Second
+	// patience is how long a try waits for writes to be acknowledged again.
+	patience = 5 * time.Second
+)
+
+// errNotUp says that a store has not begun to work.
+var errNotUp = errors.New("it does not come up")
 
 // try measures once.
 func (s *series) try(ctx context.Context, o options, binaries map[string]string, dir string) error {
@@ -59,21 +102,28 @@ func (s *series) try(ctx context.Context, o options, binaries map[string]string,
 	defer func() {
 		st.close()
 		for _, p := range processes {
-			p.end(syscall.SIGKILL)
+			p.remove()
 		}
+		_ = os.RemoveAll(dir)
 	}()
 	for _, p := range processes {
+		if s.Event == "hang" {
+			if err := p.mount(); err != nil {
+				return fmt.Errorf("a disk that can hang needs root and /dev/fuse: %w", err)
+			}
+		}
 		if err := p.start(); err != nil {
 			return err
 		}
 	}
 	if _, err := awaitLeader(ctx, st); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNotUp, err)
 	}
 	var acks acks
 	writing, stop := context.WithCancel(ctx)
-	defer stop()
 	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer stop()
 	every := o.every
 	if s.Event == "flood" {
 		every = 0
@@ -83,79 +133,107 @@ func (s *series) try(ctx context.Context, o options, binaries map[string]string,
 		if err != nil {
 			return err
 		}
-		writers.Go(func() { acks.write(writing, i, every, write) })
+		writers.Go(func() { acks.write(writing, i, o.writers, every, write) })
 	}
-	if !sleep(ctx, settles) {
-		return ctx.Err()
+	if err := acks.awaitEach(ctx, o.writers, time.Time{}); err != nil {
+		return err
 	}
-	began := time.Now()
+	sleep(ctx, settles)
+	return s.measure(ctx, o, &acks, st, processes)
+}
+
+// measure has something happen, and measures until all clients write again.
+func (s *series) measure(ctx context.Context, o options, acks *acks, st store, processes []*process) error {
 	leader, err := awaitLeader(ctx, st)
 	if err != nil {
 		return err
 	}
-	if err := happen(ctx, s.Event, st, processes[leader]); err != nil {
+	began := time.Now()
+	if err := happen(ctx, s.Event, st, processes, leader); err != nil {
 		return err
 	}
-	if err := acks.awaitAfter(ctx, o.writers); err != nil {
+	if err := acks.awaitEach(ctx, o.writers, time.Now()); errors.Is(err, errNoAck) {
+		s.Endless++
+	} else if err != nil {
 		return err
 	}
-	sleep(ctx, settles)
-	stop()
-	writers.Wait()
-	s.Gaps = append(s.Gaps, acks.longest(began))
-	if s.Event == "nothing" || s.Event == "flood" {
-		s.Latencies = append(s.Latencies, acks.lasted...)
-		s.PerSecond = append(s.PerSecond, acks.rate(began))
+	s.Gaps = append(s.Gaps, acks.longest(began, time.Now()))
+	if quiet(s.Event) {
+		lasted, perSecond := acks.since(began)
+		s.Latencies, s.PerSecond = append(s.Latencies, lasted...), append(s.PerSecond, perSecond)
 	}
 	return ctx.Err()
 }
+
+// quiet says whether nothing happens.
+func quiet(event string) bool { return event == "nothing" || event == "flood" }
 
 // open prepares a store.
 func (s *series) open(o options, binary, dir string) ([]*process, store, error) {
 	switch s.Store {
 	case "ours":
 		return openOurs(o, binary, dir)
+	case "leases":
+		return openOurs(o, binary, dir, "--leases")
 	case "etcd":
 		return openEtcd(o, binary, dir)
 	case "hashicorp":
 		return openHashicorp(o, binary, dir)
 	}
-	return nil, nil, fmt.Errorf("%q is none of ours, etcd, hashicorp", s.Store)
+	return nil, nil, fmt.Errorf("%q is none of ours, leases, etcd, hashicorp", s.Store)
 }
 
-// happen has something happen to the leader.
-func happen(ctx context.Context, event string, st store, leader *process) error {
+// happen has something happen to the leader, or to all processes.
+func happen(ctx context.Context, event string, st store, processes []*process, leader int) error {
+	p := processes[leader]
 	switch event {
 	case "nothing", "flood":
+		sleep(ctx, measures)
 		return nil
 	case "kill":
-		leader.end(syscall.SIGKILL)
+		p.end(syscall.SIGKILL)
 		return nil
 	case "stop":
-		return leader.signal(syscall.SIGSTOP)
-	case "restart":
-		leader.end(syscall.SIGTERM)
-		return leader.start()
+		return p.signal(syscall.SIGSTOP)
+	case "hang":
+		p.disk.Hang()
+		return nil
 	case "drain":
-		n, err := awaitLeader(ctx, st)
-		if err != nil {
-			return err
+		return st.drain(ctx, leader)
+	case "roll":
+		for i, p := range processes {
+			p.end(syscall.SIGTERM)
+			if err := p.start(); err != nil {
+				return err
+			}
+			if err := await(ctx, fmt.Sprintf("process %d is not ready", i), func(ctx context.Context) error { return st.ready(ctx, i) }); err != nil {
+				return err
+			}
 		}
-		return st.drain(ctx, n)
+		return nil
 	}
-	return fmt.Errorf("%q is none of nothing, flood, kill, stop, drain, restart", event)
+	return fmt.Errorf("%q is none of nothing, flood, kill, stop, hang, drain, roll", event)
 }
 
-func awaitLeader(ctx context.Context, st store) (int, error) {
+func awaitLeader(ctx context.Context, st store) (leader int, err error) {
+	err = await(ctx, "no leader", func(ctx context.Context) error {
+		leader, err = st.leader(ctx)
+		return err
+	})
+	return leader, err
+}
+
+// await tries something until there is no error.
+func await(ctx context.Context, what string, try func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		n, err := st.leader(wait)
+		err := try(wait)
 		if err == nil {
-			return n, nil
+			return nil
 		}
 		if !sleep(wait, 20*time.Millisecond) {
-			return 0, fmt.Errorf("no leader: %w", err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 }
@@ -170,23 +248,28 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// acks are the moments at which writes were acknowledged.
+// acks are the writes that were acknowledged.
 type acks struct {
-	mu     sync.Mutex
-	at     []time.Time
-	lasted []time.Duration
+	mu  sync.Mutex
+	all []ack // by the time of their ends
+}
+
+// ack is one of them.
+type ack struct {
+	writer    int
+	began, at time.Time
 }
 
 // write writes again and again. A write that fails is tried again at once.
-func (a *acks) write(ctx context.Context, writer int, every time.Duration, write func(ctx context.Context, key, value []byte) error) {
+func (a *acks) write(ctx context.Context, writer, writers int, every time.Duration, write func(ctx context.Context, key, value []byte) error) {
 	value := make([]byte, 100)
-	next := time.Now()
+	next := time.Now().Add(every * time.Duration(writer) / time.Duration(writers)) // clients do not write at the same moments
+	sleep(ctx, time.Until(next))
 	for i := 0; ctx.Err() == nil; i++ {
 		began := time.Now()
 		if write(ctx, fmt.Appendf(nil, "%d-%d", writer, i%1000), value) == nil {
-			now := time.Now()
 			a.mu.Lock()
-			a.at, a.lasted = append(a.at, now), append(a.lasted, now.Sub(began))
+			a.all = append(a.all, ack{writer, began, time.Now()})
 			a.mu.Unlock()
 		}
 		if next = next.Add(every); time.Until(next) > 0 {
@@ -197,41 +280,59 @@ func (a *acks) write(ctx context.Context, writer int, every time.Duration, write
 	}
 }
 
-// awaitAfter waits until so many writes were acknowledged after now.
-func (a *acks) awaitAfter(ctx context.Context, more int) error {
-	wait, cancel := context.WithTimeout(ctx, time.Minute)
+// errNoAck says that a client has waited in vain.
+var errNoAck = fmt.Errorf("a write was not acknowledged for %v", patience)
+
+// awaitEach waits until of each writer a write was acknowledged that began after some time.
+func (a *acks) awaitEach(ctx context.Context, writers int, after time.Time) error {
+	wait, cancel := context.WithTimeoutCause(ctx, patience, errNoAck)
 	defer cancel()
-	for want := a.count() + more; a.count() < want; {
-		if !sleep(wait, 10*time.Millisecond) {
-			return fmt.Errorf("no write was acknowledged for a minute: %w", context.Cause(wait))
+	for a.writersAfter(after) < writers {
+		if !sleep(wait, 5*time.Millisecond) {
+			return context.Cause(wait)
 		}
 	}
 	return nil
 }
 
-func (a *acks) count() int {
+// writersAfter is of how many writers a write was acknowledged that began after some time.
+func (a *acks) writersAfter(after time.Time) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.at)
-}
-
-// longest is the longest time between two acknowledged writes of which the second is after a moment.
-func (a *acks) longest(after time.Time) (longest time.Duration) {
-	for i := 1; i < len(a.at); i++ {
-		if a.at[i].After(after) {
-			longest = max(longest, a.at[i].Sub(a.at[i-1]))
+	seen := map[int]bool{}
+	for _, one := range slices.Backward(a.all) {
+		if one.at.Before(after) {
+			break
+		}
+		if one.began.After(after) {
+			seen[one.writer] = true
 		}
 	}
-	return longest
+	return len(seen)
 }
 
-// rate is how many writes were acknowledged in a second, after a moment.
-func (a *acks) rate(after time.Time) float64 {
-	n := 0
-	for _, at := range a.at {
-		if at.After(after) {
-			n++
+// longest is the longest time without an acknowledgement, of those that ended between two moments or had not ended.
+func (a *acks) longest(from, to time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	longest, before := time.Duration(0), a.all[0].at
+	for _, one := range a.all {
+		if one.at.After(from) {
+			longest = max(longest, one.at.Sub(before))
+		}
+		before = one.at
+	}
+	return max(longest, to.Sub(before))
+}
+
+// since is how long each write took that began after a moment, and how many were acknowledged in a second.
+func (a *acks) since(moment time.Time) (lasted []time.Duration, perSecond float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.all {
+		if one.began.After(moment) {
+			lasted = append(lasted, one.at.Sub(one.began))
 		}
 	}
-	return float64(n) / a.at[len(a.at)-1].Sub(after).Seconds()
+	return lasted, float64(len(lasted)) / time.Since(moment).Seconds()
 }
