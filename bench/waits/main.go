@@ -7,9 +7,10 @@
 //
 // An event is one of
 //
-//	nothing  and flood: clients write as fast as each is answered
+//	nothing  clients write at their rate
+//	flood    clients write as fast as each is answered
 //	kill     the leader's process gets SIGKILL
-//	stop     and SIGSTOP, so that its connections stay
+//	stop     it gets SIGSTOP, so that its connections stay
 //	hang     nothing is written to the leader's disk any more (this needs root and /dev/fuse)
 //	drain    the leader is told to hand over
 //	roll     all processes are restarted, one after another
@@ -22,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -153,10 +155,10 @@ type series struct {
 	PerSecond    []float64       `json:",omitempty"`
 }
 
-// quantile is a value below which a share of the values are.
+// quantile is the smallest value that a share of the values do not exceed.
 func quantile(values []time.Duration, share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
+	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
 }
 
 func (s *series) String() string {

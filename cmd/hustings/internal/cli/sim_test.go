@@ -173,7 +173,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 func TestAViolationIsWrittenDown(t *testing.T) {
 	effort.Alone(t)
 	folder := t.TempDir()
-	found, said := failing(t, "sim", "--json", "--careless", "--until-failure", "--first", fewer("0", "100"), "--members", "3", "--duration", "20s", "--out", folder)
+	found, said := failing(t, "sim", "--json", "--careless", "--until-failure", "--first", fewer("200", "247"), "--members", "3", "--duration", "20s", "--out", folder)
 	assert.Regexp(t, "(committed entries stay|leader has what is committed) violated", said)
 	assert.Contains(t, said, "hustings replay --seed")
 	scenarios, err := filepath.Glob(filepath.Join(folder, "violation-*", "scenario.txt"))

@@ -46,8 +46,8 @@ var leadsOn = []change{
 
 var defects = []defect{
 	{"it does not tell its elector of appends", []change{{"follower.go", "if s.elector.Heard(term, from) != nil {", "if false {"}}},
-	// One world in a thousand shows this: a leader has given a handover up and writes on, its append is held up, and a request for votes
-	// from that handover comes first.
+	// Few worlds lose a write by this: a leader has given a handover up and writes on, its append is held up, and a request for votes
+	// from that handover comes first. But nearly all show a ledger that has grown after a promise, and so the elector stops.
 	{"it promises nothing when it says where its ledger ends", append(heldUp, change{"shard.go", "return s.promise.End(term, func()", "return new(elector.Promise).End(term, func()"})},
 	{"it accepts an append of an older term after a newer one", append(heldUp, change{"follower.go", "s.promise.Accept(term, func()", "new(elector.Promise).Accept(term, func()"},
 		change{"follower.go", "import (", "import (\n\t\"github.com/hustings/hustings/elector\""})},
@@ -87,7 +87,7 @@ func TestBrokenEnginesAreNoticed(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			out, err := run(t, d.changes, *of)
 			assert.Error(t, err, "nobody noticed")
-			assert.Contains(t, out, "seed ", "a world has noticed")
+			assert.True(t, strings.Contains(out, "seed "), "no world has noticed: %s", firstFailure(out)) // the output is long
 			t.Log(firstFailure(out))
 		})
 	}
@@ -104,7 +104,7 @@ func run(t *testing.T, changes []change, worlds string) (string, error) {
 	table, err := json.Marshal(map[string]map[string]string{"Replace": overlay})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", ".", "-seeds", worlds).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "TestNoAcknowledgedWriteIsLost", "-timeout", "1h", ".", "-seeds", worlds).CombinedOutput()
 	return string(out), err
 }
 
