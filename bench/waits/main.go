@@ -121,15 +121,6 @@ func measure(ctx context.Context, o options, all []*series, binaries map[string]
 	return nil
 }
 
-// tryOnce tries, and once more if the store does not come up: something else may have taken a port.
-func (s *series) tryOnce(ctx context.Context, o options, binaries map[string]string, dir string) error {
-	err := s.try(ctx, o, binaries, dir)
-	if errors.Is(err, errNotUp) && ctx.Err() == nil {
-		return s.try(ctx, o, binaries, dir+"-again")
-	}
-	return err
-}
-
 // build builds what runs as processes, by the name of the store. The program on hashicorp/raft is this one.
 func build(ctx context.Context, dir string) (map[string]string, error) {
 	own, err := os.Executable()
@@ -153,6 +144,15 @@ type series struct {
 	Endless      int             `json:",omitempty"` // gaps whose end was not waited for
 	Latencies    []time.Duration `json:",omitempty"` // of single writes, if nothing happens
 	PerSecond    []float64       `json:",omitempty"`
+}
+
+// tryOnce tries, and once more if the store does not come up: something else may have taken a port.
+func (s *series) tryOnce(ctx context.Context, o options, binaries map[string]string, dir string) error {
+	err := s.try(ctx, o, binaries, dir)
+	if errors.Is(err, errNotUp) && ctx.Err() == nil {
+		return s.try(ctx, o, binaries, dir+"-again")
+	}
+	return err
 }
 
 // quantile is the smallest value that a share of the values do not exceed.

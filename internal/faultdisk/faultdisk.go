@@ -19,6 +19,7 @@ import (
 // Disk is a folder whose second place can fail.
 type Disk struct {
 	server *fuse.Server
+	sleep  func(time.Duration)
 
 	mu    sync.Mutex
 	fault fault
@@ -34,17 +35,12 @@ type fault struct {
 
 // Mount has a folder seen at another place, which is an empty folder.
 func Mount(folder, at string) (*Disk, error) {
-	d := &Disk{}
-	root := &fs.LoopbackRoot{Path: folder}
-	root.NewNode = func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &node{LoopbackNode: fs.LoopbackNode{RootData: root}, disk: d}
-	}
 	var s syscall.Stat_t
 	if err := syscall.Stat(folder, &s); err != nil {
 		return nil, err
 	}
-	root.Dev = s.Dev
-	root.RootNode = root.NewNode(root, nil, "", &s)
+	d, root := &Disk{sleep: time.Sleep}, &fs.LoopbackRoot{Path: folder, Dev: s.Dev}
+	root.RootNode = &node{LoopbackNode: &fs.LoopbackNode{RootData: root}, disk: d}
 	var err error
 	d.server, err = fs.Mount(at, root.RootNode, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "faultdisk"}})
 	return d, err
@@ -88,7 +84,7 @@ func (d *Disk) set(f fault) {
 // suffer does what is wrong to a change that begins now.
 func (d *Disk) suffer() syscall.Errno {
 	d.mu.Lock()
-	f := d.fault
+	f, sleep := d.fault, d.sleep
 	if f.ends != nil {
 		d.held++
 	}
@@ -96,14 +92,19 @@ func (d *Disk) suffer() syscall.Errno {
 	if f.ends != nil {
 		<-f.ends
 	}
-	time.Sleep(f.delay)
+	sleep(f.delay)
 	return f.refuse
 }
 
 // node is a file or a folder.
 type node struct {
-	fs.LoopbackNode
+	*fs.LoopbackNode
 	disk *Disk
+}
+
+// WrapChild makes what is in a folder a node, too.
+func (n *node) WrapChild(_ context.Context, below fs.InodeEmbedder) fs.InodeEmbedder {
+	return &node{LoopbackNode: below.(*fs.LoopbackNode), disk: n.disk}
 }
 
 func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {

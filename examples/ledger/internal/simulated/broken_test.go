@@ -87,7 +87,7 @@ func TestBrokenEnginesAreNoticed(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			out, err := run(t, d.changes, *of)
 			assert.Error(t, err, "nobody noticed")
-			assert.True(t, strings.Contains(out, "seed "), "no world has noticed: %s", firstFailure(out)) // the output is long
+			assert.Contains(t, firstFailure(out), "seed ", "a world has noticed")
 			t.Log(firstFailure(out))
 		})
 	}
