@@ -210,7 +210,9 @@ func (c *machines) drain(m *machine) {
 	wait, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
 	defer cancel()
 	_, _ = node.Drain(wait, time.Second, nil) // others may not be able to lead
-	assert.NoError(c.t, node.Undrain(wait))
+	again, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	assert.NoError(c.t, node.Undrain(again))
 }
 
 func TestProcessesLoseNoAcknowledgedWrite(t *testing.T) {

@@ -27,7 +27,7 @@ type trio struct {
 	hosts   []*elector.Host
 	leader  *node
 	log     strings.Builder
-	ahead   atomic.Uint64                   // where the ledger of n0 ends
+	written [3]atomic.Uint64                // the term of the last entry of each; 0: none was written
 	pause   func(ctx context.Context) error // of n0; nil: there is nothing to pause
 	hangs   atomic.Pointer[chan struct{}]   // the loop of n0 hangs until it is closed; nil: it does not
 }
@@ -81,8 +81,8 @@ func (x *trio) join(i int) {
 	config := elector.GroupConfig{
 		Group: "orders", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position {
-			if i == 0 {
-				return memberstate.Position{Term: 1, Index: x.ahead.Load()}
+			if term := memberstate.Term(x.written[i].Load()); term != 0 {
+				return memberstate.Position{Term: term, Index: 7}
 			}
 			return memberstate.Position{Term: 1}
 		},
@@ -94,6 +94,19 @@ func (x *trio) join(i int) {
 	require.NoError(x.t, err)
 	require.NoError(x.t, el.Start())
 	x.hosts = append(x.hosts, host)
+}
+
+// writes has n0 write, so that the others are behind.
+func (x *trio) writes() { x.written[0].Store(uint64(x.leader.election.Status().Term)) }
+
+// catchUp has the others write the same, after their electors have heard of it.
+func (x *trio) catchUp() {
+	x.t.Helper()
+	term := memberstate.Term(x.written[0].Load())
+	for i, h := range x.hosts[1:] {
+		require.NoError(x.t, h.Electors()[0].Heard(term, "n0"))
+		x.written[i+1].Store(uint64(term))
+	}
 }
 
 // cut cuts n0 off, or ends that.
@@ -244,7 +257,7 @@ func TestANodeDoesNotWaitIfNobodyIsThere(t *testing.T) {
 // The others are there, and have not caught up.
 func TestANodeWaitsForOthersThatMayTakeOver(t *testing.T) {
 	withTrio(t, 10*time.Second, nil, func(x *trio) {
-		x.ahead.Store(7)
+		x.writes()
 		assert.Equal(t, 10*time.Second, x.drain())
 		assert.Contains(t, x.log.String(), "nobody has taken over")
 		assert.False(t, x.leader.drained(), "it leads on")
@@ -252,11 +265,11 @@ func TestANodeWaitsForOthersThatMayTakeOver(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, code)
 		assert.Equal(t, "not ready: the node is draining\n", body)
 		require.NoError(t, x.leader.host.Serve())
-		x.ahead.Store(0)
+		x.catchUp()
 		assert.LessOrEqual(t, x.drain(), time.Second)
 	})
 	withTrio(t, 10*time.Second, nil, func(x *trio) {
-		x.ahead.Store(7)
+		x.writes()
 		hurry := make(chan struct{})
 		x.leader.config.Hurry = hurry
 		time.AfterFunc(3*time.Second, func() { close(hurry) })
@@ -300,7 +313,7 @@ func TestANodeWaitsForOthersThatAreSilentForAMoment(t *testing.T) {
 	})
 	withTrio(t, 10*time.Second, nil, func(x *trio) {
 		served := time.AfterFunc(elector.DefaultTiming().Detection(), func() { // the others serve again, and are behind
-			x.ahead.Store(7)
+			x.writes()
 			for _, h := range x.hosts[1:] {
 				assert.NoError(t, h.Serve())
 			}
@@ -318,7 +331,7 @@ func TestANodeWaitsForOthersThatAreSilentForAMoment(t *testing.T) {
 func TestANodeWaitsForAWhileForOthersThatHaveLeft(t *testing.T) {
 	for _, first := range []bool{true, false} { // they leave first, or while the node finds out that they are behind
 		withTrio(t, time.Minute, nil, func(x *trio) {
-			x.ahead.Store(7) // those that are there are behind
+			x.writes() // those that are there are behind
 			leave := func() {
 				for _, h := range x.hosts[1:] {
 					assert.NoError(t, h.Drain(x.t.Context()))

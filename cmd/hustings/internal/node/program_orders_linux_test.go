@@ -61,14 +61,14 @@ func TestTheProgramRunsUntilItsNodeIsDrained(t *testing.T) {
 		w, orders := ordered(x.t)
 		close(w.ended)
 		x.leader.program = &program{running: w}
-		x.ahead.Store(7) // nobody can yet
+		x.writes() // nobody can yet
 		ctx, stop := context.WithCancel(x.t.Context())
 		leads, cancel := x.leader.untilOutOfService(ctx)
 		defer cancel()
 		stop()
 		<-time.After(10 * time.Second)
 		assert.False(x.t, w.asked.Load())
-		x.ahead.Store(0)
+		x.catchUp()
 		<-leads.Done()
 		assert.True(x.t, x.leader.drained())
 		assert.Equal(x.t, "stop\n", orders())
