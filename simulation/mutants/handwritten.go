@@ -211,7 +211,7 @@ var handwritten = []mutant{
 	{"drain-forgets-what-it-is-giving", "elector/protocol/drain.go", "\tleast.given += g.weight()\n", "", ""},
 	{"drain-gives-to-the-node-that-leads-most", "elector/protocol/drain.go", "then.excess(lightest) < 0", "then.excess(lightest) > 0", ""},
 	{"balance-gives-nothing", "elector/protocol/balance.go", "\tgifts, _ := n.toGive()\n", "\tgifts := []gift(nil)\n", ""},
-	{"balance-gives-what-has-just-come", "elector/protocol/balance.go", "!g.notes.has(isLed) || stay[g]", "!g.notes.has(isLed)", ""},
+	{"balance-gives-what-has-just-come", "elector/protocol/balance.go", "!g.notes.has(isLed) || stay[g]", "!g.notes.has(isLed) || stay[nil]", ""},
 	{"balance-keeps-heavy-groups", "elector/protocol/balance.go", "\tif len(gifts) > 0 {\n", "\tif len(gifts) >= 0 {\n", ""},
 	{"weight-of-a-group-ignored", "elector/protocol/weight.go", "return 1 + int64(g.extra)", "return 1", ""},
 	{"weight-of-others-ignored", "elector/protocol/weight.go", "int64(p.leads) - 1 + int64(p.extra)", "int64(p.leads) - 1", ""},
