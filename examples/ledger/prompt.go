@@ -60,7 +60,7 @@ func (c *cluster) stopAll() {
 }
 
 const help = `put KEY VALUE      delete KEY      swap KEY OLD NEW (- for no value)
-get KEY            by the leader's lease
+get KEY            by the leader's lease, if nodes have --leases
 ask KEY            by a quorum
 leaders            who leads which shard
 stop NODE          hand over what it leads, and end it; start NODE
