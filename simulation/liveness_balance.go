@@ -19,9 +19,10 @@ const evenWithin = 3 * 64
 const keepsFor = 30
 
 // getsEven has all voters balance, and demands that they lead about as much each in the end. It needs all of
-// them: what is left while others are silent may not be moved. And all must exchange beats, which nodes whose engines vouch do not.
+// them: what is left while others are silent may not be moved. And all must exchange beats, which nodes whose engines vouch do not. The ledgers
+// of careless engines may never be equal, and then nobody can take over.
 func (w *world) getsEven(core []int) {
-	if !w.allExchange() || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
+	if !w.allExchange() || w.options.Careless != Careful || w.options.Vouch > 0 || len(core) < max(2, w.options.Members) || len(w.groups) < 2*len(core) || !w.handsOverSoon() || w.anyPreferred(core) {
 		return
 	}
 	w.weighs(core)

@@ -337,13 +337,12 @@ func TestAReplayShowsOneOfSeveralGroups(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--group", "0"), "--group")
 }
 
-// The README's example must find a violation within seconds.
+// The README's example plays 500 worlds unless it is told otherwise, and in some of them an entry is lost.
 func TestCarelessEnginesAreShownByAFewWorlds(t *testing.T) {
 	effort.Alone(t)
-	effort.Long(t)
-	shard := fewer("0/1", "53/500") // of the second one the only world has a violation
-	said, _ := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir(), "--shard", shard)
-	assert.Contains(t, said, `"seeds":`+fewer("500", "1")+`,`)
+	said, why := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir(), "--shard", "68/500")
+	assert.Contains(t, said, `"seeds":1,`)
+	assert.Contains(t, why, "committed entries stay violated")
 	lines := succeed(t, "sim", "--careless", "--seeds", "450", "--duration", "1s", "--json", "--shard", "0/450")
 	assert.Contains(t, lines[0], `"seeds":1,`, "a default does not override the flag")
 }
