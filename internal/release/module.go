@@ -43,10 +43,10 @@ func (s *scratch) readGoMod(file string) (m goMod, err error) {
 }
 
 // published reports whether users can depend on the module in dir. They cannot depend on internal
-// modules, and the benchmarks are only for this repository.
+// modules; the benchmarks are only for this repository, and the examples are to be copied.
 func published(dir string) bool {
 	words := strings.Split(dir, "/")
-	return words[0] != "bench" && !slices.Contains(words, "internal") && !slices.Contains(words, "testdata")
+	return words[0] != "bench" && words[0] != "examples" && !slices.Contains(words, "internal") && !slices.Contains(words, "testdata")
 }
 
 // modules finds the published modules in the clone, in the order of their directories.

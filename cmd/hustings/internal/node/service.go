@@ -60,7 +60,18 @@ func newService() (*service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot speak to the service manager that has started this node: %w", err)
 	}
-	return &service{to: to, period: askedPeriod()}, nil
+	return &service{to: impatient{to}, period: askedPeriod()}, nil
+}
+
+// impatient is a socket whose messages are lost if nobody reads them. Otherwise a service manager that hangs would have the node hang, too.
+type impatient struct{ *net.UnixConn }
+
+// waitsToSay is how long a message waits for the manager to read earlier ones.
+const waitsToSay = 100 * time.Millisecond
+
+func (s impatient) Write(message []byte) (int, error) {
+	_ = s.SetWriteDeadline(time.Now().Add(waitsToSay)) // it fails only if the socket is closed
+	return s.UnixConn.Write(message)
 }
 
 // askedPeriod is within what time the manager wants to hear that this process runs; 0: it does not.

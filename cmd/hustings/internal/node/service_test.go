@@ -5,7 +5,9 @@ package node
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -164,4 +166,20 @@ func TestAServiceManagerThatIsNotThereIsAnError(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", t.TempDir()+"/missing")
 	_, err = newService()
 	assert.ErrorContains(t, err, "cannot speak to the service manager that has started this node")
+}
+
+// A service manager that hangs reads nothing. The node loses what it says then, and goes on.
+func TestANodeDoesNotWaitForAServiceManagerThatHangs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	hangs, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, hangs.Close()) }()
+	t.Setenv("NOTIFY_SOCKET", path)
+	s, err := newService()
+	require.NoError(t, err)
+	defer s.close()
+	for err == nil { // until there is no room for more
+		_, err = s.to.Write([]byte("STATUS=well"))
+	}
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }

@@ -21,7 +21,7 @@ import (
 // manager listens where systemd would, and keeps what it was told.
 type manager struct {
 	t    *testing.T
-	conn *net.UnixConn
+	says chan string
 	told []string
 }
 
@@ -32,20 +32,36 @@ func listenAsManager(t *testing.T) (m *manager, environment []string) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
-	return &manager{t: t, conn: conn}, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000"}
+	m = &manager{t: t, says: make(chan string, 1<<16)}
+	go m.listen(conn)
+	return m, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000"}
+}
+
+// listen reads what it is told until the connection is closed.
+func (m *manager) listen(conn *net.UnixConn) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return
+		}
+		m.says <- string(buffer[:n])
+	}
 }
 
 // hears waits until it is told something, for the first time or again.
 func (m *manager) hears(pattern string) {
 	m.t.Helper()
-	what, buffer := regexp.MustCompile(pattern), make([]byte, 4096)
+	what, over := regexp.MustCompile(pattern), time.After(patience)
 	for {
-		n, err := m.conn.Read(buffer)
-		require.NoError(m.t, err, "%s is not said: %q", pattern, m.told)
-		m.told = append(m.told, string(buffer[:n]))
-		if what.Match(buffer[:n]) {
-			return
+		select {
+		case said := <-m.says:
+			m.told = append(m.told, said)
+			if what.MatchString(said) {
+				return
+			}
+		case <-over:
+			require.Fail(m.t, "it is not said", "%s, but %q", pattern, m.told)
 		}
 	}
 }
