@@ -82,7 +82,9 @@ func (c *Client) drain(ctx context.Context, q *electorpb.DrainRequest, each func
 		case answer.GetEnded() != nil:
 			return last, c.drainEnded(last, answer.GetEnded())
 		}
-		each(last)
+		if each != nil {
+			each(last)
+		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = status.Error(codes.Internal, "the node did not say how the drain ended")
