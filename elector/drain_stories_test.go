@@ -15,6 +15,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/electiontest"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -148,13 +149,13 @@ func TestANodeThatIsDrainedIsReplacedUnderAnotherID(t *testing.T) {
 // For half of n0's groups nobody is caught up. They are named, and go on writing. All others move meanwhile.
 func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 	const groups = 300
-	var e entries
+	var l electiontest.Ledgers
 	var paused [groups]atomic.Int32 // the writes of each group at n0, how often
 	lags := func(group string) bool { return number(group)%2 == 1 }
 	f := &fleet{groups: groups, timing: elector.DefaultTiming()}
 	f.group = func(node int, c *elector.GroupConfig) {
-		group := c.Group
-		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return e.end(node, group) }
+		id, group := fmt.Sprint("n", node), c.Group
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return l.End(id, group) }
 		c.Pause = func(context.Context, memberstate.Term) error {
 			if node == 0 {
 				paused[number(group)].Add(1)
@@ -171,7 +172,7 @@ func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 			}
 		}
 		require.Greater(t, len(stuck), 30)
-		e.write(f, 0, func(group string) bool { return stuck[group] })
+		f.write(&l, 0, func(group string) bool { return stuck[group] })
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		ended := make(chan error, 1)
@@ -197,8 +198,8 @@ func TestADrainPassesByGroupsForWhichNobodyIsCaughtUp(t *testing.T) {
 			}
 			assert.EqualValues(t, want, paused[i].Load(), group)
 		}
-		e.write(f, 1, lags)
-		e.write(f, 2, lags)
+		f.write(&l, 1, lags)
+		f.write(&l, 2, lags)
 		require.NoError(t, f.hosts[0].DrainPatiently(context.Background()))
 		f.assertMoved(nodes, terms, 1)
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/electiontest"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -31,38 +31,12 @@ func (f *fleet) ledBy() (led map[int]int) {
 	return led
 }
 
-// entries are what the engines of a fleet have written since their start, when each ledger ended in term 1. The zero value is nothing.
-type entries struct{ terms sync.Map }
-
-// place is a group at a node.
-type place struct {
-	node  int
-	group string
-}
-
-// term is that in which the last entry was written.
-func (e *entries) term(node int, group string) memberstate.Term {
-	if term, wrote := e.terms.Load(place{node, group}); wrote {
-		return term.(memberstate.Term)
-	}
-	return 1
-}
-
-// end is where a ledger ends, if all that is written has index 7.
-func (e *entries) end(node int, group string) memberstate.Position {
-	_, wrote := e.terms.Load(place{node, group})
-	return memberstate.Position{Term: e.term(node, group), Index: map[bool]uint64{true: 7}[wrote]}
-}
-
-// write has a node write in some groups, in the terms of their leaders, of which its electors hear first.
-func (e *entries) write(f *fleet, node int, in func(group string) bool) {
+// write has a node write in some groups what their leaders have written.
+func (f *fleet) write(l *electiontest.Ledgers, node int, in func(group string) bool) {
 	f.t.Helper()
 	for _, el := range f.hosts[node].Electors() {
-		if s := el.Status(); in(s.Group) {
-			if s.Leader != s.Self {
-				require.NoError(f.t, el.Heard(s.Term, s.Leader))
-			}
-			e.terms.Store(place{node, s.Group}, s.Term)
+		if in(el.Status().Group) {
+			l.Write(f.t, el)
 		}
 	}
 }
@@ -239,10 +213,10 @@ func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
 
 // n0's groups wait for voters that are there and cannot take over, and not when nobody is there.
 func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
-	var e entries
+	var l electiontest.Ledgers
 	ends := func(node int, c *elector.GroupConfig) {
-		group := c.Group
-		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return e.end(node, group) }
+		id, group := fmt.Sprint("n", node), c.Group
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return l.End(id, group) }
 	}
 	withFleetOf(t, &fleet{groups: fleetGroups, timing: elector.DefaultTiming(), group: ends}, func(f *fleet) {
 		require.NoError(t, drain(f.hosts[1]))
@@ -251,7 +225,7 @@ func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
 		require.NoError(t, f.hosts[2].Serve())
 		<-time.After(f.timing.Detection())
 		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
-		e.write(f, 0, all)
+		f.write(&l, 0, all)
 		var stuck *elector.StuckError
 		require.ErrorAs(t, drain(f.hosts[0]), &stuck)
 		require.NoError(t, stuck.Cause)
@@ -263,8 +237,8 @@ func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
 		began := time.Now()
 		require.ErrorIs(t, f.hosts[0].DrainPatiently(ctx), context.DeadlineExceeded)
 		assert.Equal(t, 10*time.Second, time.Since(began))
-		e.write(f, 1, all)
-		e.write(f, 2, all)
+		f.write(&l, 1, all)
+		f.write(&l, 2, all)
 		require.NoError(t, f.hosts[0].DrainPatiently(context.Background()))
 
 		require.NoError(t, f.hosts[0].Serve())
@@ -280,11 +254,11 @@ func TestAPatientDrainWaitsForVotersThatAreThere(t *testing.T) {
 
 // n0's engines write all the time, so the other ledgers are always behind when n1 is asked, and catch up soon after.
 func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
-	var e entries
+	var l electiontest.Ledgers
 	written := func(node int, c *elector.GroupConfig) {
-		group := c.Group
+		id, group := fmt.Sprint("n", node), c.Group
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
-			end := e.end(node, group)
+			end := l.End(id, group)
 			if at := time.Now(); end.Index > 0 {
 				if node > 0 {
 					at = at.Add(-20 * time.Millisecond)
@@ -301,7 +275,7 @@ func TestADrainHandsOverWhatIsWrittenToAllTheTime(t *testing.T) {
 		<-time.After(f.timing.Detection())
 		require.Equal(t, map[int]int{0: f.groups}, f.ledBy())
 		for node := range f.hosts {
-			e.write(f, node, all)
+			f.write(&l, node, all)
 		}
 		require.NoError(t, drain(f.hosts[0]))
 	})

@@ -40,7 +40,7 @@ func (e *StuckError) Unwrap() error { return &e.stuck }
 var ErrNotKept = errors.New("the node drains, but does not stay drained when it is started again: its version of hustings is older, or it has been undrained")
 
 // Drain has the node hand over all groups that it leads, as elector.Host.Drain does, and lead nothing more until Undrain. It
-// calls each about once a second with how far that has come, and returns how far it has come in the end.
+// calls each, unless it is nil, about once a second with how far that has come, and returns how far it has come in the end.
 //
 // The error is nil once the node leads nothing. It is a *StuckError after the time to wait, or before if nobody is
 // there to take over what is left; if the time is zero, when all groups that are left have been tried several times. The end of the

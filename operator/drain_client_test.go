@@ -56,6 +56,14 @@ func leads(groups uint64) *electorpb.DrainResponse {
 }
 
 // drained is the last thing that a node says.
+// Who does not want to see how far a drain has come gives no function.
+func TestADrainNeedsNobodyWhoWatchesIt(t *testing.T) {
+	node := &telling{drain: []*electorpb.DrainResponse{leads(7), drained()}}
+	last, err := dialled(t, node).Drain(t.Context(), 0, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 7, last.Moved)
+}
+
 func drained() *electorpb.DrainResponse {
 	return &electorpb.DrainResponse{Progress: &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINED, Moved: 7}, Ended: new(electorpb.DrainEnd)}
 }

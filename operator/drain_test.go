@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/electiontest"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/proto/electorpb"
 	"github.com/hustings/hustings/rpc"
@@ -28,27 +28,15 @@ import (
 type crew struct {
 	t       *testing.T
 	nodes   []*service
-	written *sync.Map // the term of the last entry, by elector; the ledgers of others end before all that was written
+	ledgers *electiontest.Ledgers
 }
 
-// write has a node write in all groups, in the terms of their leaders, of which its electors hear first.
+// write has a node write in all groups what their leaders have written.
 func (c *crew) write(node int) {
 	c.t.Helper()
 	for _, el := range c.nodes[node].host.Electors() {
-		s := el.Status()
-		if s.Leader != s.Self {
-			require.NoError(c.t, el.Heard(s.Term, s.Leader))
-		}
-		c.written.Store([2]string{s.Self, s.Group}, memberstate.Position{Term: s.Term, Index: 7})
+		c.ledgers.Write(c.t, el)
 	}
-}
-
-// end is where a ledger ends.
-func (c *crew) end(node, group string) memberstate.Position {
-	if end, wrote := c.written.Load([2]string{node, group}); wrote {
-		return end.(memberstate.Position)
-	}
-	return memberstate.Position{Term: 1}
 }
 
 // withCrew plays a test with three nodes whose groups have leaders, in virtual time.
@@ -58,7 +46,7 @@ func withCrew(t *testing.T, groups int, play func(c crew)) {
 		network := rpc.NewNetwork(1)
 		timing := elector.DefaultTiming()
 		timing.Leak = 9 // so that a drain in vain takes some seconds
-		c := crew{t: t, written: new(sync.Map)}
+		c := crew{t: t, ledgers: new(electiontest.Ledgers)}
 		for i := range 3 {
 			id := fmt.Sprint("n", i)
 			host, err := elector.NewHost(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: network.Join(id)})
@@ -68,7 +56,7 @@ func withCrew(t *testing.T, groups int, play func(c crew)) {
 					group := fmt.Sprint("g", g)
 					one := elector.GroupConfig{
 						Group: group, Members: memberstate.Voters("n0", "n1", "n2"), Timing: timing,
-						LedgerEnd: func(memberstate.Term) memberstate.Position { return c.end(id, group) },
+						LedgerEnd: func(memberstate.Term) memberstate.Position { return c.ledgers.End(id, group) },
 					}
 					if !yield(one) {
 						return

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/electiontest"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -27,7 +28,7 @@ type trio struct {
 	hosts   []*elector.Host
 	leader  *node
 	log     strings.Builder
-	written [3]atomic.Uint64                // the term of the last entry of each; 0: none was written
+	ledgers electiontest.Ledgers
 	pause   func(ctx context.Context) error // of n0; nil: there is nothing to pause
 	hangs   atomic.Pointer[chan struct{}]   // the loop of n0 hangs until it is closed; nil: it does not
 }
@@ -80,12 +81,7 @@ func (x *trio) join(i int) {
 	require.NoError(x.t, err)
 	config := elector.GroupConfig{
 		Group: "orders", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
-		LedgerEnd: func(memberstate.Term) memberstate.Position {
-			if term := memberstate.Term(x.written[i].Load()); term != 0 {
-				return memberstate.Position{Term: term, Index: 7}
-			}
-			return memberstate.Position{Term: 1}
-		},
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return x.ledgers.End(id, "orders") },
 	}
 	if i == 0 && x.pause != nil {
 		config.Pause = func(ctx context.Context, _ memberstate.Term) error { return x.pause(ctx) }
@@ -97,15 +93,16 @@ func (x *trio) join(i int) {
 }
 
 // writes has n0 write, so that the others are behind.
-func (x *trio) writes() { x.written[0].Store(uint64(x.leader.election.Status().Term)) }
+func (x *trio) writes() {
+	x.t.Helper()
+	x.ledgers.Write(x.t, x.hosts[0].Electors()[0])
+}
 
-// catchUp has the others write the same, after their electors have heard of it.
+// catchUp has the others write the same.
 func (x *trio) catchUp() {
 	x.t.Helper()
-	term := memberstate.Term(x.written[0].Load())
-	for i, h := range x.hosts[1:] {
-		require.NoError(x.t, h.Electors()[0].Heard(term, "n0"))
-		x.written[i+1].Store(uint64(term))
+	for _, h := range x.hosts[1:] {
+		x.ledgers.Write(x.t, h.Electors()[0])
 	}
 }
 
