@@ -371,6 +371,18 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	m.round.instantRevotes = 0
 }
 
+// yields lets another candidate finish, whose pre-vote this member has just accepted. It would ask for the
+// same term in about a round trip, because a follower had not heard of the leader's loss yet (conclude). Both
+// would win their pre-votes, each would keep its own vote, and both would wait for that of the dead
+// leader. It yields once, and then waits as any other: a candidate that asks again and again, and can never
+// win, must not keep it from standing.
+func (m *Machine) yields(r *Rules, out *Output) {
+	if m.fromHint && m.round.phase == idle && 0 < m.round.instantRevotes && m.round.instantRevotes < maxInstantRevotes {
+		m.round.instantRevotes = maxInstantRevotes
+		m.arm(out, 2*m.slot(r), 2*m.slot(r)+r.lead())
+	}
+}
+
 // maxInstantRevotes bounds how often a round is repeated without a wait. Otherwise one voter that
 // is never ready would keep the group's network busy (D22).
 const maxInstantRevotes = 3

@@ -15,7 +15,8 @@
 // Whatever binds it, a voter refuses every pre-vote while it has another leader: the candidate asks
 // whether there is a reason for an election, and the voter sees none.
 //
-// A request for a pre-vote is decided in the same order and changes nothing.
+// A request for a pre-vote is decided in the same order. It changes nothing but when this member itself
+// asks next, see yields.
 
 package protocol
 
@@ -74,6 +75,8 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 	case preVote:
 		if result == rpc.Accept && m.isAboutToLead(r, q) {
 			result = rpc.RejectTakingLeadership
+		} else if result == rpc.Accept && !self {
+			m.yields(r, out)
 		}
 	case result == rpc.Accept:
 		m.giveVote(r, out, q.From)

@@ -346,3 +346,64 @@ func TestAVoterThatStillHasTheLostLeaderIsAskedSoon(t *testing.T) {
 	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
 	assert.Equal(t, DefaultTiming().Heartbeat, c.out.Alarm.Min, "without a report")
 }
+
+// waitsToAskAgain is a member of five that was refused by a follower which still has the lost leader, and waits
+// about a round trip.
+func waitsToAskAgain(t *testing.T) *turn {
+	t.Helper()
+	c := preVoteAsked(t)
+	c.machine.roundTrip, c.machine.fromHint = 2000, true
+	c.machine.round.hasLeader = true
+	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
+	require.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
+	return c
+}
+
+func (t *turn) isAskedForAPreVote(from memberstate.Seat, term memberstate.Term) rpc.Result {
+	t.Helper()
+	t.give(Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: term, Round: 1}}})
+	return t.out.Reply.Result
+}
+
+// D13: a member that waits to ask again lets the candidate finish whose pre-vote it accepts, because two that have
+// won a pre-vote split the vote, and wait for the lost leader's. It does so once.
+func TestAMemberThatWaitsToAskAgainYields(t *testing.T) {
+	c := waitsToAskAgain(t)
+	first := c.out.Alarm.Number
+	require.Equal(t, rpc.Accept, c.isAskedForAPreVote(2, 1))
+	slot := c.machine.slot(c.rules)
+	assert.Equal(t, Alarm{Number: first + 1, Min: 2 * slot, Max: 2*slot + c.rules.lead()}, c.out.Alarm)
+
+	require.Equal(t, rpc.Accept, c.isAskedForAPreVote(3, 1))
+	assert.Equal(t, first+1, c.machine.alarm, "others do not keep it waiting")
+	c.ring()
+	assert.Equal(t, preVoting, c.machine.round.phase, "it stands")
+
+	c.answer(4, rpc.RejectAlreadyHasLeader, 0)
+	c.ring()
+	assert.True(t, c.out.Ended)
+	assert.Equal(t, c.rules.Timing.Heartbeat-2*time.Millisecond, c.out.Alarm.Min, "it has no more turns out of order")
+}
+
+// Any other member that is asked for a pre-vote stands when it would have stood.
+func TestOnlyAMemberThatWaitsToAskAgainYields(t *testing.T) {
+	for name, is := range map[string]struct {
+		change func(c *turn)
+		term   memberstate.Term
+		want   rpc.Result
+	}{
+		"nothing was reported": {func(c *turn) { c.machine.fromHint = false }, 1, rpc.Accept},
+		"it asks already":      {func(c *turn) { c.ring() }, 2, rpc.Accept},
+		"it asks in its turn":  {func(c *turn) { c.machine.round.instantRevotes = 0 }, 1, rpc.Accept},
+		"the last time":        {func(c *turn) { c.machine.round.instantRevotes = maxInstantRevotes }, 1, rpc.Accept},
+		"it refuses":           {func(c *turn) { c.machine.Term = 2 }, 1, rpc.RejectExpiredVoteTerm},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := waitsToAskAgain(t)
+			is.change(c)
+			before := c.machine
+			assert.Equal(t, is.want, c.isAskedForAPreVote(2, is.term))
+			assert.Equal(t, before, c.machine)
+		})
+	}
+}
