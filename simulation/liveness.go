@@ -55,15 +55,12 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.heal(core)
 	took = w.electsSoon(core, invariant.Converges)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
-	w.preferredLeads(core)
-	w.keepsLeader(core)
-	w.returnsQuietly(core)
-	w.hintsInVain(core)
-	w.changesQuietly(core)
-	w.upgrades(core)
-	w.drainEnds(core)
-	w.getsEven(core)
-	w.allAtOnce(core)
+	for _, demand := range []func(core []int){
+		w.preferredLeads, w.keepsLeader, w.returnsQuietly, w.hintsInVain, w.changesQuietly, w.upgrades, w.drainEnds, w.getsEven, w.allAtOnce,
+	} {
+		demand(core)
+		w.oneTable(core)
+	}
 	w.ableLeads(core)
 	w.leadsAllTheSame(core)
 	return took

@@ -168,7 +168,7 @@ func (m *member) after(x *protocol.Step) {
 	if x.Output.Alarm.Number != 0 {
 		m.asked = x.Output.Alarm.Number
 	}
-	w.check.Stepped(&m.Member, &m.last, x)
+	w.check.Stepped(&m.Member, &m.last, x, m.local())
 	w.mix(uint64(w.now)^uint64(m.Index)<<56^uint64(m.Place)<<48, uint64(g.Term)<<8^uint64(g.Role)<<4^uint64(x.Input.Kind))
 	if x.Output.Lost {
 		w.withdrew(m)

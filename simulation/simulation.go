@@ -172,7 +172,9 @@ func (o *Options) fill() error {
 }
 
 // measure is what the checks measure by.
-func (o *Options) measure() check.Measure { return check.Measure{Voters: o.Members, Timing: o.Timing} }
+func (o *Options) measure() check.Measure {
+	return check.Measure{Voters: o.Members, Timing: o.Timing, Campaigns: o.Campaigns}
+}
 
 // Run plays one seed. The error is about the options; whether the invariants held is
 // in the result.

@@ -79,7 +79,7 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Vouch: 300 * time.Millisecond, Asked: true}))
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Groups: 2, Judged: true}))
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Groups: 2, Beats: true}))
-	total.Merge(campaign(t, 20, simulation.Options{Members: 2, Groups: 4, Beats: true}))
+	total.Merge(campaign(t, 20, simulation.Options{Members: 2, Groups: 4, Beats: true, Campaigns: 1}))
 	total.Merge(campaign(t, 40, simulation.Options{Members: 3, Groups: 6, Beats: true, Leases: true}))
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)

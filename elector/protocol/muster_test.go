@@ -69,6 +69,25 @@ func TestACampaignThatHangsDoesNotKeepOthersWaitingForEver(t *testing.T) {
 	assert.Empty(t, third.did(), "its place is taken")
 }
 
+// Its alarm rings while the engine is asked about another's pre-vote. It cannot begin before that is answered.
+func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
+	a := newRecorders(t, 3)[0]
+	a.node.LimitCampaigns(1)
+	a.start()
+	at, waits := a.node.Next()
+	require.True(t, waits)
+	a.node.Deliver(&a.group, &rpc.Message{
+		Group: a.group.name, From: "n1", To: "n0", Voters: a.group.Members.Digest(), Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1},
+	})
+	require.NotNil(t, a.group.busy())
+	a.node.At(at + a.group.Rules.Timing.Detection()) // n1 may be gone by now
+	a.node.EndTurn()
+	require.Equal(t, 1, a.node.muster.open)
+	a.answer()
+	require.Equal(t, preVoting, a.group.round.phase)
+	assert.Equal(t, 1, a.node.muster.open)
+}
+
 // In the same queues at two nodes the same candidates would meet again and again. So one that is not elected waits for a
 // random time only before it asks again, for about as long as it takes to ask twice.
 func TestACandidateAsksAgainWithoutTheQueue(t *testing.T) {

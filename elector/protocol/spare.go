@@ -41,7 +41,7 @@ func (n *Node) tidy(g *Group) {
 	if x == nil || x.busy != nil {
 		return
 	}
-	if x.campaigns && !n.keepsPlace(g) {
+	if x.campaigns && len(x.queue) == 0 && !n.keepsPlace(g) { // what waits may begin the campaign
 		n.muster.end(x)
 	}
 	if g.Role != memberstate.Candidate {

@@ -27,12 +27,14 @@
 //	BeatSound        internal/check/node_beat.go  a beat between nodes is a heartbeat only where its sender led
 //	AnswerSound      internal/check/credit.go     an answer to a beat counts for a member only if it followed when it gave it
 //	CreditBacked     internal/check/credit.go     a member whose answers count gives no vote before the lease is over that they promise
+//	MusterBounded    internal/check/campaign.go   tikv#19070: when a node dies, another one begins only so many campaigns at a time
 //	NotToTheLeaving  internal/check/standing.go   cockroach#55624, redpanda#23973: nobody hands over to a node that drains, while another voter serves
 //	DrainEnds        liveness_drain.go            a node that drains hands over all that others can take, and keeps the rest
 //	ServiceGap       liveness_drain.go            cockroach#65842: a group that is handed over is without a leader for two messages and a save, and no other group is
 //	PaceHolds        internal/check/standing.go   a node that drains has no more handovers under way than it was told
 //	HoldsStill       internal/check/standing.go   SOFARegistry's protection mode: a node that is protected hands over nothing of its own accord
 //	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
+//	OneTable         liveness_table.go            SOFARegistry's table with its epoch: two nodes show different leaders only while a change is on its way
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
@@ -73,6 +75,8 @@ const (
 	GetsEven
 	AnswerSound
 	CreditBacked
+	MusterBounded
+	OneTable
 
 	// Count is how many there are.
 	Count
@@ -84,6 +88,7 @@ var names = [Count]string{
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
 	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "no gap", "keeps its pace", "holds still", "gets even",
 	"an answer is a success", "credit is backed",
+	"campaigns wait", "one table",
 }
 
 // String names the invariant.

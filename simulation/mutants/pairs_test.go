@@ -52,6 +52,8 @@ var needInvariant = []pair{
 	{"target-that-is-behind-waits-for-a-beat", "no gap", 8192},
 	{"drain-hands-over-all-at-once", "keeps its pace", 0},
 	{"beats-older-than-the-bond", "a beat is a heartbeat", 0},
+	{"campaigns-do-not-wait", "campaigns wait", 0},
+	{"observer-does-not-show-its-leader", "one table", 0},
 }
 
 // needInvariantPlainly has the invariants that alone notice some mutant in worlds where nobody is preferred.

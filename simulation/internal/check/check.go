@@ -130,7 +130,7 @@ func (c *Checker) Lawless() bool { return c.lawless }
 // Started checks a member that begins to take part, with what its disk has. What was only in
 // memory is forgotten.
 func (c *Checker) Started(n *Member) {
-	n.handing, n.ability = handing{word: n.handing.word}, ability{}
+	n.handing, n.ability, n.campaign = handing{word: n.handing.word}, ability{}, campaign{}
 	n.asking.restart()
 	c.termsRose(n, *n.Durable)
 	c.Kept(n, *n.Durable)
@@ -140,11 +140,13 @@ func (c *Checker) Started(n *Member) {
 // since then is not expected of it any more.
 func (n *Member) Replaced(has memberstate.HardState) { n.said = has }
 
-// Stepped checks a step that has been taken. If it waits for the disk, it has not taken effect yet.
-func (c *Checker) Stepped(n *Member, before *memberstate.State, x *protocol.Step) {
+// Stepped checks a step that has been taken, at a time of its node's clock. If it waits for the disk, it has not taken
+// effect yet.
+func (c *Checker) Stepped(n *Member, before *memberstate.State, x *protocol.Step, local time.Duration) {
 	c.step(n, before, x)
 	c.follows(n)
 	c.takes(n, x)
+	c.campaigns(n, before, x, local)
 	if x.Output.Ended {
 		c.judged(n, &x.Output)
 	}

@@ -86,6 +86,7 @@ type Member struct {
 	asking   asking
 	handing  handing
 	ability  ability
+	campaign campaign
 	said     memberstate.HardState // what it has spoken with last, in any incarnation
 	accepted memberstate.Term      // the largest term of an append in its ledger, in any incarnation
 }

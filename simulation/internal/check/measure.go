@@ -22,6 +22,8 @@ const (
 type Measure struct {
 	Voters int             // the first nodes
 	Timing protocol.Timing // that all members begin with
+	// Campaigns is how many a node may have under way at a time; 0: as many as suit real nodes, which no world needs.
+	Campaigns int
 
 	// The shortest and the longest detection time that a member has been given; 0: those of Timing.
 	shortest, longest time.Duration
