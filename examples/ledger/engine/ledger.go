@@ -4,7 +4,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -110,13 +109,12 @@ func (s *shard) entry(index uint64) (*ledgerpb.Entry, error) {
 	if n := len(l.tail); n > 0 && index >= l.tail[0].Index {
 		return l.tail[index-l.tail[0].Index], nil
 	}
-	value, closer, err := s.disk.db.Get(s.entryKey(index))
-	if err != nil {
-		return nil, fmt.Errorf("entry %d of %s: %w", index, s.group, err)
-	}
-	defer func() { _ = closer.Close() }()
 	e := new(ledgerpb.Entry)
-	if err := proto.Unmarshal(value, e); err != nil {
+	found, err := get(s.disk.db, s.entryKey(index), e)
+	if err == nil && !found {
+		err = pebble.ErrNotFound
+	}
+	if err != nil {
 		return nil, fmt.Errorf("entry %d of %s: %w", index, s.group, err)
 	}
 	return e, nil
@@ -218,16 +216,7 @@ func (s *shard) load() error {
 func (s *shard) loadRecords() error {
 	base, applied := new(ledgerpb.Position), new(ledgerpb.Applied)
 	for key, into := range map[byte]proto.Message{keyOfBase: base, keyOfApplied: applied} {
-		value, closer, err := s.disk.db.Get(s.key(key))
-		if errors.Is(err, pebble.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = proto.Unmarshal(value, into)
-		_ = closer.Close()
-		if err != nil {
+		if _, err := get(s.disk.db, s.key(key), into); err != nil {
 			return fmt.Errorf("record %c of %s: %w", key, s.group, err)
 		}
 	}
