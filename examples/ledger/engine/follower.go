@@ -28,7 +28,6 @@ func (s *shard) obey(term memberstate.Term, from string, change func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.follows() {
-			s.found = true
 			change()
 		}
 		return nil
@@ -60,6 +59,7 @@ func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
 		return
 	}
 	matched := before.Index + uint64(len(a.Entries))
+	s.fed = s.fed || len(a.Entries) > 0
 	fresh := s.lacking(a.Entries)
 	if len(fresh) > 0 {
 		if !s.clear(fresh[0].Index) {
@@ -77,12 +77,15 @@ func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
 	s.advance()
 }
 
-// askLeader has the leader send what the ledger lacks. Leaders do so anyway, but do not know that a node was away while nobody wrote.
+// askLeader has the leader send what the ledger lacks, or say that it lacks nothing, unless it is sending something. Leaders do so anyway, but do not
+// know that a node was away while nobody wrote.
 func (s *shard) askLeader() {
 	leader := s.elector.Status()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.found && leader.Leader != "" && leader.Leader != s.self {
+	fed := s.fed
+	s.fed = false
+	if !fed && leader.Leader != "" && leader.Leader != s.self {
 		s.answer(leader.Term, leader.Leader, &ledgerpb.Matched{Refused: true, Index: s.ledger.durable})
 	}
 }

@@ -44,7 +44,7 @@ type follower struct {
 	matched  uint64 // up to here its ledger is the leader's, and on disk
 	next     uint64 // the entry to be sent next
 	unheard  int    // appends that were not answered
-	told     uint64 // that so much is committed
+	told     uint64 // that so much is committed, as it has answered last; a restart may have taken some back
 	round    uint64 // the newest that it has answered
 	heard    bool   // it has answered since the last beat, ...
 	moved    bool   // ... and got further, or said where it is
@@ -201,7 +201,7 @@ func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
 	if f == nil || !m.Refused && m.Index > s.ledger.end.Index {
 		return
 	}
-	f.heard, f.round, f.told = true, max(f.round, m.Round), max(f.told, m.Committed)
+	f.heard, f.round, f.told = true, max(f.round, m.Round), m.Committed
 	f.moved = f.moved || m.Refused || m.Index > f.matched
 	switch {
 	case m.Refused:

@@ -33,7 +33,7 @@ type shard struct {
 
 	mu         sync.Mutex
 	closed     bool // nothing may be read or written any more
-	found      bool // a leader has sent something since the node started
+	fed        bool // a leader has sent entries, or a part of its state, since the last beat
 	complete   bool // see isComplete
 	ledger     ledger
 	committed  uint64

@@ -167,6 +167,7 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 		return
 	}
 	in.next++
+	s.fed = true
 	s.disk.write(func(b *pebble.Batch) error {
 		for _, p := range c.Pairs {
 			if err := b.Set(append(s.stateKey(s.generation+1), p.Key...), p.Value, nil); err != nil {

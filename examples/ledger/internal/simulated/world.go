@@ -80,8 +80,9 @@ func (w *World) Play() {
 	clients.Wait()
 	w.compare()
 	w.serve()
+	w.compare()
 	for _, n := range w.nodes {
-		n.stop(context.Background())
+		w.end(n)
 	}
 	w.work.Wait()
 	w.network.flying.Wait()
@@ -296,7 +297,7 @@ func (w *World) compare() {
 // serve restarts a node while nobody writes, and waits until each takes its share of leading. None lacks anything now.
 func (w *World) serve() {
 	if again := w.nodes[0]; again.running() != nil && !w.isBroken() {
-		again.stop(context.Background())
+		w.end(again)
 		again.start()
 	}
 	for _, n := range w.nodes {
@@ -310,6 +311,16 @@ func (w *World) serve() {
 				return
 			}
 		}
+	}
+}
+
+// end ends a node as an operator would who has a minute. Whoever cannot take over is not waited for.
+func (w *World) end(n *node) {
+	wait, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	n.stop(wait)
+	if wait.Err() != nil {
+		w.fail("%s does not end", n.id)
 	}
 }
 
