@@ -133,11 +133,12 @@ func (s *shard) save(entries []*ledgerpb.Entry, then func()) {
 	}, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.ledger.term(last.Index) == last.Term { // it has not been cut since
+		stays := last.Index > s.ledger.base.Index && s.ledger.term(last.Index) == last.Term // it has not been cut since, nor has a state taken its place
+		if stays {
 			s.ledger.durable = max(s.ledger.durable, last.Index)
 		}
 		s.advance()
-		if then != nil {
+		if stays && then != nil {
 			then()
 		}
 	})
