@@ -120,7 +120,8 @@ func (s *shard) entry(index uint64) (*ledgerpb.Entry, error) {
 	return e, nil
 }
 
-// save writes entries that have just been appended to disk, and calls a function when they are there.
+// save writes entries that have just been appended to disk, and calls a function when they are there. It does not if they belong to the ledger
+// no more by then, because they were cut or a state has taken their place: nobody may be told that they are there.
 func (s *shard) save(entries []*ledgerpb.Entry, then func()) {
 	last := s.ledger.end
 	s.disk.write(func(b *pebble.Batch) error {
@@ -133,12 +134,12 @@ func (s *shard) save(entries []*ledgerpb.Entry, then func()) {
 	}, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		stays := last.Index > s.ledger.base.Index && s.ledger.term(last.Index) == last.Term // it has not been cut since, nor has a state taken its place
-		if stays {
+		stay := last.Index > s.ledger.base.Index && s.ledger.term(last.Index) == last.Term
+		if stay {
 			s.ledger.durable = max(s.ledger.durable, last.Index)
 		}
 		s.advance()
-		if stays && then != nil {
+		if stay && then != nil {
 			then()
 		}
 	})

@@ -1,0 +1,129 @@
+// A follower that hears its leader's messages in an order that worlds rarely have.
+
+package simulated
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/examples/ledger/engine"
+	"github.com/hustings/hustings/examples/ledger/ledgerpb"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// heard keeps what a follower says.
+type heard chan *ledgerpb.Message
+
+func (h heard) Send(_ string, m *ledgerpb.Message) { h <- m }
+
+// follower is a follower, n0, and what a test says in the name of its leader, n1.
+type follower struct {
+	*testing.T
+	engine *engine.Engine
+	says   heard
+	syncs  atomic.Int64 // how long one takes
+}
+
+func newFollower(t *testing.T, hold bool) *follower {
+	t.Helper()
+	f := &follower{T: t, says: make(heard, 1000)}
+	disk := vfs.NewMem()
+	require.NoError(t, engine.Create("data", disk, 1))
+	var err error
+	f.engine, err = engine.Open(engine.Config{
+		Self: "n0", Members: []memberstate.Member{{ID: "n0"}, {ID: "n1"}, {ID: "n2"}}, Shards: 1, Timing: elector.DefaultTiming(), Hold: hold,
+		Dir: "data", FS: slowDisk{disk, func() time.Duration { return time.Duration(f.syncs.Load()) }}, Store: new(memberstate.MemStore),
+		Elections: rpc.NewNetwork(1).Join("n0"), Network: f.says, Failed: func(err error) { t.Error(err) },
+	})
+	require.NoError(t, err)
+	require.NoError(t, f.engine.Start())
+	return f
+}
+
+// receives gives the follower a message of its leader.
+func (f *follower) receives(m *ledgerpb.Message) {
+	m.From, m.Term = "n1", 1
+	f.engine.Receive(m)
+}
+
+// appends gives it one entry of a leader that has so many.
+func (f *follower) appends(index, end uint64) {
+	before := &ledgerpb.Position{Index: index - 1}
+	if index > 1 {
+		before.Term = 1
+	}
+	f.hears(&ledgerpb.Append{Before: before, Entries: []*ledgerpb.Entry{{Term: 1, Index: index}}, End: end})
+}
+
+func (f *follower) hears(a *ledgerpb.Append) {
+	f.receives(&ledgerpb.Message{Says: &ledgerpb.Message_Append{Append: a}})
+}
+
+// answers are what it has said since, when all that waits for the disk is written.
+func (f *follower) answers() (all []string) {
+	<-time.After(10 * time.Second) // virtual time
+	for len(f.says) > 0 {
+		switch says := (<-f.says).Says.(type) {
+		case *ledgerpb.Message_Matched:
+			all = append(all, fmt.Sprintf("matched %d, refused %v", says.Matched.Index, says.Matched.Refused))
+		case *ledgerpb.Message_Chunked:
+			all = append(all, fmt.Sprintf("has the state: %v", says.Chunked.Done))
+		}
+	}
+	return all
+}
+
+// Entries 2 and 3 are being written when the state up to 2 is complete: it takes the place of the ledger, so 3 is gone, and the leader must
+// not be told that it is there.
+func TestAnEntryThatAStateHasReplacedIsNotAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t, false)
+		f.appends(1, 1)
+		require.Equal(t, []string{"matched 1, refused false"}, f.answers())
+
+		f.syncs.Store(int64(time.Second))
+		f.appends(2, 2)
+		f.appends(3, 3)
+		f.receives(&ledgerpb.Message{Says: &ledgerpb.Message_Chunk{Chunk: &ledgerpb.Chunk{Upto: &ledgerpb.Position{Term: 1, Index: 2}, Attempt: 1, Last: true}}})
+		assert.Equal(t, []string{"has the state: true"}, f.answers())
+
+		f.appends(3, 3)
+		assert.Equal(t, []string{"matched 3, refused false"}, f.answers(), "it was not there, and is now")
+		require.NoError(t, f.engine.Close(t.Context()))
+	})
+}
+
+// A leader that is only read from sends no entries, but asks whether it is followed. That does not tell a node that has come back whether it lacks any,
+// so it goes on asking.
+func TestANodeThatHasComeBackAsksUntilItKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t, true)
+		serves := func() bool { return f.engine.Host().Progress().Standing.State == rpc.Serving }
+		f.appends(1, 2)
+		for round := range uint64(100) {
+			f.hears(&ledgerpb.Append{Before: &ledgerpb.Position{}, Round: round, End: 2})
+			<-time.After(elector.DefaultTiming().Heartbeat / 2) // virtual time
+		}
+		asked := 0
+		for _, says := range f.answers() {
+			if says == "matched 1, refused true" {
+				asked++
+			}
+		}
+		assert.Greater(t, asked, 40, "once in a heartbeat")
+		assert.False(t, serves(), "it lacks an entry")
+		f.appends(2, 2)
+		f.answers()
+		assert.True(t, serves())
+		require.NoError(t, f.engine.Close(t.Context()))
+	})
+}
