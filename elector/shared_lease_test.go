@@ -181,6 +181,30 @@ func TestAHandoverEndsItsOwnLeaseOnly(t *testing.T) {
 	})
 }
 
+// The followers of one group are gone, and their nodes are there. Beats between nodes go on, and with them the lease that other groups share,
+// but nobody has promised anything to this group's leader since.
+func TestALeaseThatIsSharedNoMoreEnds(t *testing.T) {
+	withFleet(t, nil, func(f *fleet) {
+		nodes, _ := f.leaders()
+		el := f.hosts[nodes[0]].Elector("g0")
+		for i, h := range f.hosts {
+			if i != nodes[0] {
+				require.NoError(t, h.Elector("g0").Stop(endedContext()))
+			}
+		}
+		<-time.After(f.timing.Heartbeat)
+		_, until, held := el.Lease()
+		require.True(t, held)
+		<-time.After(time.Until(until) - 1)
+		assert.True(t, holdsLease(el))
+		<-time.After(1)
+		assert.False(t, holdsLease(el))
+		for g := 2; g < f.groups; g += 2 {
+			assert.True(t, holdsLease(f.hosts[nodes[g]].Elector(fmt.Sprint("g", g))), g)
+		}
+	})
+}
+
 // A lone voter rests although its observer is gone, and its lease goes on all the same.
 func TestALoneVotersLeaseGoesOnWithoutItsObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
