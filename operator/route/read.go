@@ -46,6 +46,9 @@ func (r *Router) follow(ctx context.Context, node int) {
 		if ctx.Err() != nil {
 			return
 		}
+		r.mu.Lock()
+		r.table.lose(node)
+		r.mu.Unlock()
 		if !lost {
 			r.log.Warn("the table of a node is lost; retrying", "address", address, "error", err)
 			lost = true

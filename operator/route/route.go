@@ -95,7 +95,7 @@ func start(ctx context.Context, config Config, open opener) *Router {
 	ctx, stop := context.WithCancel(ctx)
 	r := &Router{
 		config: config, log: logging.Or(config.Logger), begun: time.Now(), open: open, stop: stop, ended: ctx.Done(),
-		table: make(table), waiters: make(map[string]*waiters),
+		table: table{entries: make(map[string]*entry)}, waiters: make(map[string]*waiters),
 	}
 	if r.config.Doubt <= 0 {
 		r.config.Doubt = usualDoubt
@@ -125,7 +125,7 @@ func (r *Router) Leader(group string) (Leader, bool) {
 func (r *Router) Refused(group string, term memberstate.Term) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.table[group]; e != nil && e.leader.Term == term {
+	if e := r.table.entries[group]; e != nil && e.leader.Term == term {
 		e.doubtedUntil = time.Since(r.begun) + r.config.Doubt
 	}
 }
