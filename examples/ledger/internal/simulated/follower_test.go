@@ -28,21 +28,22 @@ func (h heard) Send(_ string, m *ledgerpb.Message) { h <- m }
 // follower is a follower, n0, and what a test says in the name of its leader, n1.
 type follower struct {
 	*testing.T
-	engine *engine.Engine
-	says   heard
-	syncs  atomic.Int64 // how long one takes
+	engine    *engine.Engine
+	elections *rpc.Network
+	says      heard
+	syncs     atomic.Int64 // how long one takes
 }
 
 func newFollower(t *testing.T, hold bool) *follower {
 	t.Helper()
-	f := &follower{T: t, says: make(heard, 1000)}
+	f := &follower{T: t, elections: rpc.NewNetwork(1), says: make(heard, 1000)}
 	disk := vfs.NewMem()
 	require.NoError(t, engine.Create("data", disk, 1))
 	var err error
 	f.engine, err = engine.Open(engine.Config{
-		Self: "n0", Members: []memberstate.Member{{ID: "n0"}, {ID: "n1"}, {ID: "n2"}}, Shards: 1, Timing: elector.DefaultTiming(), Hold: hold,
+		Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Shards: 1, Timing: elector.DefaultTiming(), Hold: hold,
 		Dir: "data", FS: slowDisk{disk, func() time.Duration { return time.Duration(f.syncs.Load()) }}, Store: new(memberstate.MemStore),
-		Elections: rpc.NewNetwork(1).Join("n0"), Network: f.says, Failed: func(err error) { t.Error(err) },
+		Elections: f.elections.Join("n0"), Network: f.says, Failed: func(err error) { t.Error(err) },
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.engine.Start())
@@ -124,6 +125,28 @@ func TestANodeThatHasComeBackAsksUntilItKnows(t *testing.T) {
 		f.appends(2, 2)
 		f.answers()
 		assert.True(t, serves())
+		require.NoError(t, f.engine.Close(t.Context()))
+	})
+}
+
+// put is an entry of term 1 that puts a value.
+func put(index uint64) *ledgerpb.Entry {
+	does := &ledgerpb.Command_Put{Put: &ledgerpb.Put{Key: []byte("k"), Value: []byte("v")}}
+	return &ledgerpb.Entry{Term: 1, Index: index, Command: &ledgerpb.Command{Does: does}}
+}
+
+// The state on disk is not synced by itself. If it had an entry that the ledger can lose, then after a crash it would have what the next
+// leader may replace.
+func TestAnEntryIsAppliedWhenItIsOnTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t, false)
+		empty := f.engine.Digest(0)
+		f.syncs.Store(int64(time.Second))
+		f.hears(&ledgerpb.Append{Before: &ledgerpb.Position{}, Entries: []*ledgerpb.Entry{put(1)}, Committed: 1, End: 1})
+		synctest.Wait()
+		assert.Equal(t, empty, f.engine.Digest(0), "it is committed, and not on this disk")
+		f.answers()
+		assert.NotEqual(t, empty, f.engine.Digest(0))
 		require.NoError(t, f.engine.Close(t.Context()))
 	})
 }

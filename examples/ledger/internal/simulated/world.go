@@ -49,7 +49,7 @@ func New(seed uint64) *World {
 		random: r, shards: 1 + r.Uint32N(3), leases: r.IntN(2) == 0, keep: []uint64{1, 10, 100}[r.IntN(3)], part: 1 + r.IntN(100), elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
 		timing: elector.Timing{Heartbeat: 50 * time.Millisecond, Leak: 3, MinVoteWait: 20 * time.Millisecond, MaxVoteWait: 60 * time.Millisecond, RoundTimeout: 100 * time.Millisecond, DriftMargin: 10 * time.Millisecond},
 	}
-	voters, observers := 3+2*r.IntN(2), r.IntN(2)
+	voters, observers := 3+2*r.IntN(2), r.IntN(4)
 	for i := range voters + observers {
 		w.members = append(w.members, memberstate.Member{ID: fmt.Sprint("n", i), Observer: i >= voters})
 	}
@@ -112,6 +112,7 @@ func (w *World) strike() {
 		{"power", w.losePower},
 		{"power", w.losePower},
 		{"cut", w.cut},
+		{"cut leaders", w.cutLeaders},
 		{"one way", w.cutOneWay},
 		{"one way", w.cutOneWay},
 		{"weather", func(*node) { w.weather(true) }},
@@ -164,6 +165,15 @@ func (w *World) cut(n *node) {
 	}
 	time.Sleep(time.Duration(w.random.Int64N(int64(time.Second))))
 	w.weather(true)
+}
+
+// cutLeaders cuts one leader off after the other. Each has entries that the next one lacks, and may not know yet that it leads no more.
+func (w *World) cutLeaders(*node) {
+	for range 2 + w.random.IntN(3) {
+		if leader := w.anyLeader(); leader != nil {
+			w.cut(leader)
+		}
+	}
 }
 
 func (w *World) cutOneWay(n *node) {
@@ -341,8 +351,11 @@ func (w *World) serveClient(number int, r *rand.Rand) {
 	}
 }
 
-// Await is what a client's router does: it looks who says that it leads, or who is said to.
+// Await is what a client's router does: it looks who says that it leads, or who is said to. Now and then its table is old.
 func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
+	if known := w.leadersOf(group); len(known) > 0 && rand.IntN(8) == 0 {
+		return known[rand.IntN(len(known))], nil
+	}
 	return w.AwaitNewer(ctx, group, 0)
 }
 
@@ -362,6 +375,16 @@ func (w *World) AwaitNewer(ctx context.Context, group string, term memberstate.T
 
 // leaderOf is the newest leader of a group that any node knows.
 func (w *World) leaderOf(group string) (newest route.Leader) {
+	for _, l := range w.leadersOf(group) {
+		if l.Term > newest.Term {
+			newest = l
+		}
+	}
+	return newest
+}
+
+// leadersOf is whom each node takes for the leader of a group.
+func (w *World) leadersOf(group string) (known []route.Leader) {
 	for _, n := range w.nodes {
 		p := n.running()
 		if p == nil {
@@ -371,11 +394,11 @@ func (w *World) leaderOf(group string) (newest route.Leader) {
 		if el == nil {
 			continue // it has ended
 		}
-		if now := el.Status(); now.Leader != "" && now.Term > newest.Term {
-			newest = route.Leader{ID: now.Leader, Term: now.Term}
+		if now := el.Status(); now.Leader != "" {
+			known = append(known, route.Leader{ID: now.Leader, Term: now.Term})
 		}
 	}
-	return newest
+	return known
 }
 
 // Refused is told that a leader does not lead. The next look shows who does.
