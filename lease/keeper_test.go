@@ -159,6 +159,29 @@ func TestAKeeperListensToTheWakerThatWasGiven(t *testing.T) {
 	})
 }
 
+// A keeper listens as long as one of its leases has not ended. Otherwise the rest would not hear of releases any more.
+func TestALeaseThatEndsLeavesTheOthersListening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waker := &bells{Store: new(mem.Store)}
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Waker: waker, Timing: timing, Logger: silence})
+		require.NoError(t, err)
+		var running sync.WaitGroup
+		for name, lasts := range map[string]time.Duration{"first": 10 * time.Second, "last": time.Minute} {
+			el, err := k.Join(lease.GroupConfig{Name: name})
+			require.NoError(t, err)
+			running.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), lasts)
+				defer cancel()
+				assert.NoError(t, el.Run(ctx))
+			})
+		}
+		<-time.After(30 * time.Second)
+		_, listen := waker.heard()
+		assert.Equal(t, 1, listen, "the first call goes on")
+		running.Wait()
+	})
+}
+
 // deafWaker cannot listen for a while.
 type deafWaker struct {
 	mem.Store

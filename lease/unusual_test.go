@@ -90,6 +90,7 @@ func TestALeadThatPanicsEndsItsProcess(t *testing.T) {
 	assert.Contains(t, string(out), "panic: out of paper")
 	assert.Contains(t, string(out), "lease_test.panics(")
 	assert.NotContains(t, string(out), "released")
+	assert.NotContains(t, string(out), "lead returned early", "it has not")
 }
 
 func panics(context.Context, memberstate.Term) error { panic("out of paper") }

@@ -20,13 +20,30 @@ type desk struct {
 	listens uint64 // the number of that call
 	told    []Note
 	shown   []View
+	done    []string // what the service or a reader can notice, in its order
 }
+
+func (d *desk) did(what string) { d.done = append(d.done, what) }
 
 func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
 	d.held = append(d.held, until)
+	d.did("hold")
 }
-func (d *desk) Tell(n Note)              { d.told = append(d.told, n) }
-func (d *desk) Publish(_ string, v View) { d.shown = append(d.shown, v) }
+
+func (d *desk) Publish(_ string, v View) {
+	d.shown = append(d.shown, v)
+	d.did("show " + v.Role.String())
+}
+
+func (d *desk) Lead(name string, term memberstate.Term) {
+	d.roulette.Lead(name, term)
+	d.did("lead")
+}
+
+func (d *desk) Tell(n Note)                                  { d.told = append(d.told, n) }
+func (d *desk) Withdraw(string, memberstate.Term)            { d.did("withdraw") }
+func (d *desk) Vacate(_ string, _ memberstate.Term, _ error) { d.did("vacate") }
+func (d *desk) End(string)                                   { d.did("end") }
 
 // called is how many calls of a kind have not been answered.
 func (d *desk) called(kind Kind) (n int) {
@@ -36,6 +53,14 @@ func (d *desk) called(kind Kind) (n int) {
 		}
 	}
 	return n
+}
+
+// last is the latest call, which must be of a kind.
+func (d *desk) last(t *testing.T, kind Kind) Call {
+	t.Helper()
+	c := d.calls[len(d.calls)-1]
+	require.Equal(t, kind, c.Kind)
+	return c
 }
 
 // asks lets time pass until a call of a kind is made, and answers all others as if the lease
@@ -251,11 +276,9 @@ func threeReleased(t *testing.T) (d *desk, k *Keeper, at time.Duration, first Ca
 		}
 		k.Step(at, Resign{Name: name}, d)
 		k.Step(at, Returned{Name: name}, d)
-		last := d.calls[len(d.calls)-1]
-		require.Equal(t, Release, last.Kind)
-		k.Step(at, &Answer{Number: last.Number}, d)
+		k.Step(at, &Answer{Number: d.last(t, Release).Number}, d)
 		if name == "g" {
-			first = d.calls[len(d.calls)-1]
+			first = d.last(t, Wake)
 			require.Equal(t, []string{"g"}, first.Names)
 		}
 	}

@@ -145,3 +145,69 @@ func TestALeaseThatIsWokenDuringALookIsReadAgainSoon(t *testing.T) {
 	again, _ := d.asks(t, k, at, Read)
 	assert.Less(t, again-at, timing.Poll/4, "that was the next poll")
 }
+
+// A lease that is woken does not put off the look at those that were woken before, or a stream of wake-ups would put it
+// off for ever.
+func TestAWakePutsOffNoLookAtWokenLeases(t *testing.T) {
+	d, k, _ := newDesk(t)
+	k.Step(0, Enter{Name: "h"}, d)
+	soon := k.look.soon
+	require.LessOrEqual(t, soon, atOnce, "those that enter are looked at at once")
+	for range 10 {
+		k.Step(soon-1, Woken{Name: "g"}, d)
+		k.Step(soon-1, Woken{Name: "h"}, d)
+	}
+	require.Zero(t, d.called(Read))
+	k.Step(soon, Tick{}, d)
+	assert.ElementsMatch(t, []string{"g", "h"}, d.last(t, Read).Names)
+}
+
+// Nor does it put off the next look at all leases: one that nobody wakes is looked at once a poll all the same.
+func TestWakesPutOffNoPoll(t *testing.T) {
+	d, k, timing := newDesk(t)
+	k.Step(0, Enter{Name: "h"}, d)
+	last := time.Duration(0)
+	for now := time.Duration(0); now < time.Minute; now += time.Millisecond {
+		k.Step(now, Woken{Name: "g"}, d)
+		k.Step(now, Tick{}, d)
+		for len(d.calls) > 0 {
+			c, a := pull(&d.roulette, &d.calls), &Answer{}
+			for _, name := range c.Names {
+				if a.Records = append(a.Records, Record{Name: name, Term: 1, Holder: "b#1", TTL: timing.TTL, Left: time.Hour}); name == "h" {
+					last = now
+				}
+			}
+			a.Number = c.Number
+			k.Step(now, a, d)
+		}
+		require.LessOrEqual(t, now-last, timing.Poll+time.Millisecond)
+	}
+}
+
+// Only one look is under way at a time, even if a lease is woken that was to be looked at soon anyway. Otherwise the answer
+// to the first look would be lost.
+func TestAWakeBeginsNoSecondLook(t *testing.T) {
+	d, k, _ := newDesk(t)
+	soon := k.look.soon
+	k.look.at = soon - 1
+	k.Step(soon-1, Tick{}, d)
+	require.Equal(t, 1, d.called(Read))
+	k.Step(soon-1, Woken{Name: "g"}, d)
+	k.Step(soon, Tick{}, d)
+	assert.Equal(t, 1, d.called(Read))
+	d, k, _ = newDesk(t)
+	k.look.at = k.look.soon // both are due at once
+	k.Step(k.look.at, Tick{}, d)
+	assert.Equal(t, 1, d.called(Read))
+}
+
+// Unlike a tick at any other time, the one at the end of a lease must not be late: Lead would serve without a lease.
+func TestAKeeperIsAwakeWhenALeaseEnds(t *testing.T) {
+	d, k, _ := newDesk(t)
+	at, claim := d.asks(t, k, 0, Acquire)
+	now := at
+	for next := k.Step(at, &Answer{Number: claim.Number, Won: true}, d); k.sessions[0].phase == serving; next = k.Step(now, Tick{}, d) {
+		now = next
+	}
+	assert.Equal(t, d.held[0], now)
+}
