@@ -107,3 +107,37 @@ func TestALookSaysNothingOfACandidateThatHasEnded(t *testing.T) {
 	assert.Equal(t, []string{"show follower"}, d.done, "of the other one")
 	assert.Empty(t, d.told)
 }
+
+// A renewal that has waited for its turn may be about an office that is over. It is not sent then, although its lease is held
+// again: the lease would seem to last from that moment.
+func TestARenewalOfAnOldOfficeIsNotSent(t *testing.T) {
+	d, k, timing := newDesk(t)
+	k.rules.Limits.Batch, k.rules.Limits.Calls[Renew] = 1, 1
+	k.Step(0, Enter{Name: "h"}, d)
+	at, claim := time.Duration(0), Call{}
+	for range 2 {
+		at, claim = d.asks(t, k, at, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	}
+	at, first := d.asks(t, k, at, Renew)
+	require.Equal(t, "g", first.Held[0].Name)
+	k.Step(at, Resign{Name: "h"}, d)
+	k.Step(at, Returned{Name: "h"}, d)
+	k.Step(at, &Answer{Number: d.last(t, Release).Number}, d)
+	k.Step(at, &Answer{Number: d.last(t, Wake).Number}, d)
+	d.calls = nil
+	for end := at + 5*timing.Poll; at < end && d.called(Acquire) == 0; at += time.Millisecond {
+		k.Step(at, Tick{}, d)
+		if d.called(Read) > 0 {
+			look := d.last(t, Read)
+			d.calls = nil
+			k.Step(at, &Answer{Number: look.Number, Records: []Record{{Name: "h", Term: 1, Released: true}}}, d)
+		}
+	}
+	k.Step(at, &Answer{Number: d.last(t, Acquire).Number, Won: true}, d)
+	require.Equal(t, Held{"h", 2}, k.sessions[1].held())
+	asked := k.sessions[1].asked
+	k.Step(at, &Answer{Number: first.Number, Kept: []string{"g"}}, d)
+	assert.Zero(t, d.called(Renew))
+	assert.Equal(t, asked, k.sessions[1].asked)
+}

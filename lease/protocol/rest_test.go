@@ -62,3 +62,22 @@ func TestALookFromBeforeARestEndsNoOther(t *testing.T) {
 	k.Step(at, &Answer{Number: d.last(t, Read).Number, Records: []Record{led}}, d)
 	assert.Equal(t, "b#1", k.sessions[0].view.Leader)
 }
+
+// A look that waits for its turn may have nothing to read any more, because its leases have ended. Then it is over, and others
+// follow.
+func TestALookWithNothingToReadIsOver(t *testing.T) {
+	d, k, timing := newDesk(t)
+	k.rules.Limits.Calls[Read], k.rules.Timing.Timeout = 1, timing.Poll
+	at, hangs := d.asks(t, k, 0, Read)
+	for range 3 { // the first look is given up, and the second waits for its turn
+		at += timing.Poll
+		k.Step(at, Tick{}, d)
+	}
+	require.NotEmpty(t, k.calls.lanes[Read].waiting)
+	k.Step(at, Enter{Name: "h"}, d)
+	k.Step(at, Retire{Name: "g"}, d)
+	k.Step(at, &Answer{Number: hangs.Number}, d)
+	again, look := d.asks(t, k, at, Read)
+	assert.Equal(t, []string{"h"}, look.Names)
+	assert.Less(t, again-at, timing.Poll)
+}
