@@ -167,7 +167,7 @@ func TestWakesPutOffNoPoll(t *testing.T) {
 	d, k, timing := newDesk(t)
 	k.Step(0, Enter{Name: "h"}, d)
 	last := time.Duration(0)
-	for now := time.Duration(0); now < time.Minute; now += time.Millisecond {
+	for now := time.Duration(0); now < 10*timing.Poll; now += time.Millisecond {
 		k.Step(now, Woken{Name: "g"}, d)
 		k.Step(now, Tick{}, d)
 		for len(d.calls) > 0 {
