@@ -199,6 +199,18 @@ func TestALeadThatStoodStillHasTimeToReturn(t *testing.T) {
 	assert.Equal(t, voting.NotAbleLead, a.after(1))
 }
 
+// Its context ends only when the process runs again, if the lease has expired meanwhile. Then it has all its time.
+func TestALeadWhoseLeaseExpiredUnnoticedHasTimeToReturn(t *testing.T) {
+	a := attend(0, nil)
+	a.after(time.Minute)
+	require.True(t, a.leads())
+	a.hangs = true
+	a.now += time.Hour
+	assert.Equal(t, voting.Able, a.after(timing.TTL))
+	assert.False(t, a.leads())
+	assert.Equal(t, voting.NotAbleLead, a.after(1))
+}
+
 func TestALeadThatReturnedByItselfIsOver(t *testing.T) {
 	a := attend(0, nil)
 	a.after(time.Minute)

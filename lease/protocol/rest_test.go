@@ -13,16 +13,20 @@ import (
 // A keeper without leases has nothing to do, whatever it is still told. Otherwise a process that runs no candidate any more
 // would be woken for ever, and use the database.
 func TestAKeeperWithoutLeasesRests(t *testing.T) {
-	d, k, timing := newDesk(t)
-	at, look := d.asks(t, k, 0, Read)
-	k.Step(at, &Answer{Number: d.listens, Err: assert.AnError}, d)
-	assert.Equal(t, Never, k.Step(at, Retire{Name: "g"}, d))
-	d.calls = nil
-	for _, in := range []Input{&Answer{Number: look.Number}, Tick{}, Woken{Name: "g"}, Stalled{Names: []string{"g"}}} {
-		assert.Equal(t, Never, k.Step(at, in, d), "%T", in)
-		at += 2 * timing.Renew
+	for _, deaf := range []bool{false, true} { // whether listening has failed before, and was to be tried again
+		d, k, timing := newDesk(t)
+		at, look := d.asks(t, k, 0, Read)
+		if deaf {
+			k.Step(at, &Answer{Number: d.listens, Err: assert.AnError}, d)
+		}
+		assert.Equal(t, Never, k.Step(at, Retire{Name: "g"}, d))
+		d.calls = nil
+		for _, in := range []Input{&Answer{Number: look.Number}, &Answer{Number: d.listens}, Tick{}, Woken{Name: "g"}, Stalled{Names: []string{"g"}}} {
+			assert.Equal(t, Never, k.Step(at, in, d), "%T", in)
+			at += 2 * timing.Renew
+		}
+		assert.Empty(t, d.calls)
 	}
-	assert.Empty(t, d.calls)
 }
 
 // A lease that enters puts off neither the renewals nor the looks of the others, and leaves the look under way alone. If many
