@@ -51,8 +51,8 @@ func leadsAgain(t *testing.T) (a *attended, first Call) {
 	return a, first
 }
 
-// An office begins without anything of the last one, whose renewal may still be under way or have failed. Otherwise its
-// lease would never be renewed, or too early.
+// An office begins without anything of the last one, whose renewal may still be under way. Otherwise its lease would never
+// be renewed.
 func TestAnOfficeInheritsNothing(t *testing.T) {
 	a, _ := leadsAgain(t)
 	s := a.k.sessions[0]
@@ -73,6 +73,19 @@ func TestALateAnswerSaysNothingOfTheNextOffice(t *testing.T) {
 		assert.True(t, a.leads(), name)
 		assert.Equal(t, before, a.k.sessions[0].office, name)
 	}
+}
+
+// A lease that was given up while its renewal was under way is not used any more, although it was renewed.
+func TestAnAnswerExtendsNoLeaseThatWasGivenUp(t *testing.T) {
+	a := attend(0, nil)
+	a.after(time.Minute)
+	require.True(t, a.leads())
+	at, renewal := a.asks(t, a.k, a.now, Renew)
+	a.now, a.hangs = at+1, true
+	a.step(Resign{Name: "g"})
+	a.done = nil
+	a.step(&Answer{Number: renewal.Number, Kept: []string{"g"}})
+	assert.Empty(t, a.done)
 }
 
 // A lease that was won without an answer, and is left to others, has no leader: its holder does not lead.
