@@ -68,7 +68,6 @@ func dial(address string, creds credentials.TransportCredentials, wrap func(net.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveEvery, Timeout: aliveWithin, PermitWithoutStream: true}),
 		grpc.WithIdleTimeout(0),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithNoProxy(),
 	)...)
 }
 
