@@ -31,6 +31,7 @@ func TestABeatIsWellFormedIfANodeCanSendIt(t *testing.T) {
 		"a group's name is no text":  func(b *rpc.Beat) { b.Leavings[1].Group = "\xff" },
 		"no term":                    func(b *rpc.Beat) { b.Leavings[2].Term = 0 },
 		"no number":                  func(b *rpc.Beat) { b.Leavings[3].Number = 0 },
+		"no state of a node":         func(b *rpc.Beat) { b.Standing.State = rpc.Drained + 1 },
 	} {
 		b := someBeat()
 		spoil(b)
@@ -44,4 +45,20 @@ func TestACloneOfABeatSharesNothing(t *testing.T) {
 	assert.Equal(t, b, c)
 	c.Number, c.Leavings[0].Number = 666, 666
 	assert.Equal(t, someBeat(), b)
+}
+
+// Beats may overtake each other. Their numbers begin anew with every start of the sender, and one that it
+// sends again has the same number.
+func TestABeatIsOlderThanALaterOneOfItsSender(t *testing.T) {
+	b := &rpc.Beat{Session: rpc.Session{Incarnation: 5}, Number: 7}
+	for _, c := range []struct {
+		incarnation, number uint64
+		older               bool
+	}{
+		{5, 6, false}, {5, 7, false}, {5, 8, true}, // of the same process
+		{6, 1, true}, {6, 7, true}, {4, 9, false},
+	} {
+		other := &rpc.Beat{Session: rpc.Session{Incarnation: c.incarnation}, Number: c.number}
+		assert.Equal(t, c.older, b.OlderThan(other), "%+v", c)
+	}
 }

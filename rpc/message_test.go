@@ -13,8 +13,9 @@ import (
 
 func TestNamesAreDistinct(t *testing.T) {
 	assertNamed(t, rpc.VoteRequest, rpc.TakeLeadershipResponse)
-	assertNamed(t, rpc.Plain, rpc.Handed)
-	assertNamed(t, rpc.Accept, rpc.LedgerBehind)
+	assertNamed(t, rpc.Plain, rpc.Vouched)
+	assertNamed(t, rpc.Accept, rpc.NotAble)
+	assertNamed(t, rpc.Serving, rpc.Drained)
 	assert.Equal(t, "kind(0)", rpc.Kind(0).String())
 	assert.Equal(t, "result(255)", rpc.Result(255).String())
 }
@@ -37,8 +38,8 @@ func assertNamed[T interface {
 func TestResultsAnswerRequestsOfTheirKind(t *testing.T) {
 	answers := map[rpc.Kind][]rpc.Result{
 		rpc.VoteResponse:           {rpc.Accept, rpc.RejectUnknownLeader, rpc.RejectTakingLeadership},
-		rpc.HeartbeatResponse:      {rpc.Success, rpc.UnknownMember, rpc.TermNotReady},
-		rpc.TakeLeadershipResponse: {rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind},
+		rpc.HeartbeatResponse:      {rpc.Success, rpc.UnknownMember, rpc.TermNotReady, rpc.NotAble},
+		rpc.TakeLeadershipResponse: {rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind, rpc.NotAble},
 		rpc.VoteRequest:            {0},
 		rpc.Heartbeat:              {0},
 		rpc.TakeLeadership:         {0},
@@ -52,18 +53,37 @@ func TestResultsAnswerRequestsOfTheirKind(t *testing.T) {
 	assert.False(t, rpc.Accept.Answers(rpc.HeartbeatResponse))
 	assert.False(t, rpc.RejectTakingLeadership.Answers(rpc.HeartbeatResponse))
 	assert.False(t, rpc.NotFollowing.Answers(rpc.HeartbeatResponse))
+	assert.False(t, rpc.NotAble.Answers(rpc.VoteResponse))
 	assert.False(t, rpc.RejectAlreadyVoted.Answers(rpc.TakeLeadershipResponse))
 	assert.False(t, rpc.Result(0).Answers(rpc.VoteResponse))
 	assert.False(t, rpc.Accept.Answers(rpc.VoteRequest))
 	assert.False(t, rpc.Accept.Answers(rpc.Kind(99)))
 }
 
-func TestOnlyKnownKindsAndMarksAreValid(t *testing.T) {
+func TestOnlyKnownKindsMarksAndStatesAreValid(t *testing.T) {
 	assert.True(t, rpc.VoteRequest.Valid())
 	assert.False(t, rpc.Kind(0).Valid())
 	assert.False(t, (rpc.TakeLeadershipResponse + 1).Valid())
 	assert.True(t, rpc.Vouched.Valid())
 	assert.False(t, (rpc.Vouched + 1).Valid())
+	assert.True(t, rpc.Drained.Valid())
+	assert.False(t, (rpc.Drained + 1).Valid())
+}
+
+// A machine would otherwise take an unknown mark for one that it knows, or an answer for that to another request.
+func TestABodyHasAKnownMarkAndTheResultOfItsKind(t *testing.T) {
+	good := rpc.Body{Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Handed}
+	assert.True(t, good.WellFormed())
+	for _, spoil := range []func(*rpc.Body){
+		func(b *rpc.Body) { b.Mark = rpc.Vouched + 1 },
+		func(b *rpc.Body) { b.Result = rpc.Success },
+		func(b *rpc.Body) { b.Result = 0 },
+		func(b *rpc.Body) { b.Kind = 0 },
+	} {
+		b := good
+		spoil(&b)
+		assert.False(t, b.WellFormed(), "%+v", b)
+	}
 }
 
 // The sender of a request leads its term or stands in it, which is impossible in term 0.

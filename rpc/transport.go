@@ -14,7 +14,7 @@ type Transport interface {
 	// Serve delivers arriving messages to h until stop is called. Once stop has
 	// returned, no call of h is under way and none will come; Serve may then be
 	// called again. Only one handler is served at a time: a second Serve is an
-	// error.
+	// error. Another call of stop does nothing.
 	Serve(h Handler) (stop func(), err error)
 	// Send sends a batch to another node. It never blocks: messages that cannot be
 	// sent are dropped, heartbeats and their answers first. If heartbeats wait, only

@@ -258,6 +258,7 @@ func (s *stand) afterStopNoCallComes() {
 	s.within("a second stop", stop)
 	again := newEar()
 	s.serve("b", again)
+	s.within("a late stop", stop) // the next handler is none of its business
 	s.sendUntil("b", again, message("a", "b", 3))
 	assert.Empty(s.t, e.heard)
 }
