@@ -139,3 +139,13 @@ func TestAConnectionWithAnExchangeHasNoOtherCall(t *testing.T) {
 	assert.ErrorIs(t, err, errBeside)
 	assert.Equal(t, RefusedPeer, why)
 }
+
+// A receiver ignores the first bit of a stream's number, which has no meaning. So must whoever counts.
+func TestTheReservedBitOfAFrameMakesItNoOther(t *testing.T) {
+	const reserved = 1 << 31
+	c, _, refused := received(t, frameOf(headersFrame, 0, 1|reserved, 50), frameOf(dataFrame, endStream, 1, 1000))
+	require.NoError(t, refused)
+	assert.Len(t, c.open, 1)
+	assert.Equal(t, callCost, c.held, "the request is complete")
+	assert.Zero(t, c.unsent)
+}

@@ -176,3 +176,20 @@ func TestACallerSpendsNoAllowance(t *testing.T) {
 	assert.False(t, c.spend(1), "an exchange spends what was left")
 	_ = c.Close()
 }
+
+// A former peer may read why its exchange has ended, and send what was on its way, but nothing more.
+func TestAFormerPeerHasALittleAllowance(t *testing.T) {
+	g := newGuard(&pipes{}, time.Hour, func(Refusal, ...any) {})
+	accepted, err := g.Accept()
+	require.NoError(t, err)
+	c := accepted.(*inbound)
+	c.allow(peerBytes)
+	g.introduce(c)
+	require.True(t, c.spend(peerBytes))
+	c.refill()
+	g.dismiss(c)
+	require.True(t, c.spend(window+strangerBytes))
+	c.refill()
+	assert.False(t, c.spend(1))
+	_ = c.Close()
+}

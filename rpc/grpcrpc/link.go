@@ -74,16 +74,21 @@ func (l *link) run() {
 
 // call connects, and carries messages until the connection breaks.
 func (l *link) call() error {
-	ctx, cancel := context.WithCancel(l.ctx)
-	defer cancel()
 	conn, err := l.transport.dial(l.address, l.peer)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // the exchange has ended already
+	return l.exchange(electorpb.NewMemberServiceClient(conn))
+}
+
+// exchange says Hello to the peer that is called, and carries messages until the exchange ends.
+func (l *link) exchange(called electorpb.MemberServiceClient) error {
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
 	late := time.AfterFunc(l.transport.handshakeTime, cancel)
 	defer late.Stop()
-	s, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
+	s, err := called.Exchange(ctx)
 	if err != nil {
 		return err
 	}

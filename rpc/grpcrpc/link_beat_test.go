@@ -159,6 +159,35 @@ func TestAMalformedBeatIsRefusedAndTheNextOneArrives(t *testing.T) {
 	assert.Zero(t, l.transport.Stats().Refused[RefusedPeer])
 }
 
+// batches is a handler that records messages.
+type batches struct {
+	losses
+	heard []rpc.Message
+}
+
+func (h *batches) Receive(batch []rpc.Message) { h.heard = append(h.heard, batch...) }
+
+// The handler relies on it that every message is well formed. The others of the batch are none the worse.
+func TestAMalformedMessageIsLeftOutOfItsBatch(t *testing.T) {
+	l, _ := linkTo(t)
+	h := new(batches)
+	l.transport.handling.Lock()
+	l.transport.handler = h
+	l.transport.handling.Unlock()
+	p := encodeBatch([]rpc.Message{heartbeatOfGroup(1), heartbeatOfGroup(2), heartbeatOfGroup(3)})
+	p.GetBatch().Messages[1].Kind = 99
+	nothingGood := &electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{{}}}}}
+	assert.Equal(t, codes.Unavailable, arrive(l, p, nothingGood))
+	require.Len(t, h.heard, 2)
+	for i, round := range []uint32{1, 3} {
+		want := heartbeatOfGroup(round)
+		want.From, want.To = "a", "b"
+		assert.Equal(t, want, h.heard[i])
+	}
+	assert.EqualValues(t, 2, l.transport.Stats().Refused[RefusedMessage])
+	assert.EqualValues(t, 2, l.transport.Stats().Received)
+}
+
 // They are counted together with malformed messages.
 func TestTooManyMalformedBeatsEndTheConnection(t *testing.T) {
 	l, _ := linkTo(t)

@@ -86,6 +86,34 @@ func TestALossIsNotReportedAgainWhenTheNextProcessConnects(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told)
 }
 
+// A peer that is away is called, and probed, again and again.
+func TestALossIsReportedOnceHoweverOftenThePeerIsProbed(t *testing.T) {
+	l, told := linkTo(t)
+	l.address = deaf(t)
+	assert.True(t, l.probePeer())
+	assert.Empty(t, *told, "it was never connected")
+	l.end(connect(t, l, 7))
+	for range 3 {
+		assert.True(t, l.probePeer(), "it is known to be gone")
+	}
+	assert.Equal(t, losses{"a"}, *told)
+	l.end(connect(t, l, 8))
+	assert.True(t, l.probePeer())
+	assert.Equal(t, losses{"a", "a"}, *told, "the next process is another loss")
+}
+
+// A handler that was stopped is told nothing.
+func TestALossWithoutAHandlerIsNoError(t *testing.T) {
+	l, told := linkTo(t)
+	l.transport.handling.Lock()
+	l.transport.handler = nil
+	l.transport.handling.Unlock()
+	l.end(connect(t, l, 7))
+	l.gone(l.suspected())
+	assert.Empty(t, *told)
+	assert.Nil(t, l.suspected())
+}
+
 // A Confirm may be read after a later connection was accepted.
 func TestAStaleConnectionIsRefused(t *testing.T) {
 	l, told := linkTo(t)
@@ -108,6 +136,54 @@ func TestAProcessThatReturnsIsReportedAndNotAsARestart(t *testing.T) {
 	connect(t, l, 7)
 	assert.EqualValues(t, 1, l.transport.Stats().TwoProcesses)
 	assert.Equal(t, losses{"a"}, *told)
+}
+
+// The elder of two processes has the id, and the younger one is refused for as long as the elder is
+// connected. Otherwise each would disconnect the other again and again.
+func TestTheYoungerOfTwoProcessesIsRefusedWhileTheElderIsConnected(t *testing.T) {
+	l, told := linkTo(t)
+	begins := func(incarnation uint64, remote string) (*connection, error) {
+		c := &connection{number: l.number(), incarnation: incarnation, confirmed: true, remote: remote, hangUp: func(error) {}}
+		return c, l.begin(c)
+	}
+	connect(t, l, 7)
+	younger, err := begins(8, "there")
+	require.NoError(t, err)
+	var why error
+	younger.hangUp = func(err error) { why = err }
+	elder, err := begins(7, "here")
+	require.NoError(t, err)
+	require.Equal(t, losses{"a"}, *told)
+	assert.Equal(t, codes.AlreadyExists, status.Code(why), "it learns why it is disconnected, and calls rarely")
+	assert.ErrorContains(t, why, "from there and here")
+	for attempts := range uint64(3) {
+		_, err := begins(8, "there")
+		assert.Equal(t, codes.AlreadyExists, status.Code(err))
+		assert.ErrorContains(t, err, "from here and there")
+		assert.Same(t, elder, l.current)
+		assert.Equal(t, attempts+2, l.transport.Stats().TwoProcesses)
+	}
+	assert.EqualValues(t, 3, l.transport.Stats().Connected)
+	l.end(elder)
+	_, err = begins(8, "there")
+	require.NoError(t, err, "the elder is connected no more")
+	assert.Equal(t, losses{"a"}, *told, "nobody was restarted")
+}
+
+// The process at the other end may be an older version, and then it is not known when it was first
+// heard. So it keeps out no process that is known.
+func TestAProcessThatDoesNotConfirmKeepsOutNoOther(t *testing.T) {
+	l, _ := linkTo(t)
+	connect(t, l, 7)
+	connect(t, l, 8)
+	require.NoError(t, l.begin(&connection{number: l.number(), incarnation: 9, hangUp: func(error) {}}))
+	again := connect(t, l, 7)
+	assert.Same(t, again, l.current)
+	assert.EqualValues(t, 1, l.transport.Stats().TwoProcesses)
+	require.NoError(t, l.begin(&connection{number: l.number(), incarnation: 9, hangUp: func(error) {}}))
+	again = connect(t, l, 8)
+	assert.Same(t, again, l.current, "its elder is not the one that is connected")
+	assert.EqualValues(t, 2, l.transport.Stats().TwoProcesses)
 }
 
 // A Hello that is not confirmed may come from a process that has died.
@@ -188,6 +264,30 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone})
 }
 
+// A server without TLS sends its settings at once, and not only when it is spoken to. A probe leaves
+// no connection behind.
+func TestAPeerThatSpeaksFirstIsHere(t *testing.T) {
+	peer, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	left := make(chan error, 1)
+	go func() {
+		c, err := peer.Accept()
+		if err != nil {
+			left <- err
+			return
+		}
+		defer c.Close() //nolint:errcheck // the other side has closed it
+		_, _ = c.Write([]byte{0})
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second)) // only a failing test waits that long
+		_, err = c.Read(make([]byte, 1))
+		left <- err
+	}()
+	here, gone := probe(t.Context(), peer.Addr().String())
+	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone})
+	assert.ErrorIs(t, <-left, io.EOF, "the probe hangs up")
+	assert.NoError(t, peer.Close())
+}
+
 // portOf is an address without its host.
 func portOf(t *testing.T, address string) string {
 	t.Helper()
@@ -258,7 +358,11 @@ func (l *link) greets() *inbound {
 // together is a handler that must be called twice at the same time.
 type together struct{ within atomic.Int32 }
 
-func (h *together) Receive([]rpc.Message) {
+func (h *together) Receive([]rpc.Message) { h.call() }
+func (h *together) ReceiveBeat(*rpc.Beat) { h.call() }
+func (h *together) PeerLost(string)       { h.call() }
+
+func (h *together) call() {
 	h.within.Add(1)
 	for range 1_000_000 { // time for the other call
 		if h.within.Load() == 2 {
@@ -268,27 +372,31 @@ func (h *together) Receive([]rpc.Message) {
 	}
 }
 
-func (*together) PeerLost(string) {}
-
-// While a handler is busy with one peer's messages, it receives those of other peers.
+// While a handler is busy with what one peer has sent, it is called for other peers.
 func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	tr, err := New(Config{Self: "b", Listener: listener})
 	require.NoError(t, err)
 	defer tr.Close()
-	h := new(together)
-	stop, err := tr.Serve(h)
-	require.NoError(t, err)
-	defer stop()
-	var delivering sync.WaitGroup
-	for range 2 {
-		delivering.Go(func() {
-			tr.deliver(make([]rpc.Message, 1))
-			assert.EqualValues(t, 2, h.within.Load(), "one call waited for the other")
-		})
+	for what, calls := range map[string]func(){
+		"messages": func() { tr.deliver(make([]rpc.Message, 1)) },
+		"a beat":   func() { tr.deliverBeat(new(rpc.Beat)) },
+		"a loss":   func() { tr.reportLost("a", "its connection broke") },
+	} {
+		h := new(together)
+		stop, err := tr.Serve(h)
+		require.NoError(t, err)
+		var delivering sync.WaitGroup
+		for range 2 {
+			delivering.Go(func() {
+				calls()
+				assert.EqualValues(t, 2, h.within.Load(), "one call waited for the other: %s", what)
+			})
+		}
+		delivering.Wait()
+		stop()
 	}
-	delivering.Wait()
 }
 
 // A process that is being ended may accept connections for a moment, and close them.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,38 @@ func TestAConnectionReplacesThePreviousOne(t *testing.T) {
 	assert.Empty(t, left)
 	l.end(first)
 	assert.True(t, l.connected(), "the end of the previous connection changes nothing")
+}
+
+// replacing is a logger that calls replace when a connection is logged.
+type replacing struct {
+	slog.Handler
+	replace func()
+}
+
+func (replacing) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h replacing) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "connected" {
+		h.replace()
+	}
+	return nil
+}
+
+// The next connection may come as soon as this one is the current one.
+func TestAConnectionCanBeReplacedFromTheBeginning(t *testing.T) {
+	l, _ := linkTo(t)
+	next := &connection{number: 2, incarnation: 7, confirmed: true, hangUp: func(error) {}}
+	var replaced atomic.Bool
+	l.transport.log = newQuietLog(slog.New(replacing{slog.DiscardHandler, func() {
+		if !replaced.Swap(true) {
+			assert.NoError(t, l.begin(next))
+		}
+	}}))
+	s := confirmed{unconfirmed{ctx: t.Context()}, new(atomic.Bool)}
+	s.sent.Store(true)
+	err := l.carry(t.Context(), s, &connection{number: 1, incarnation: 7, confirmed: true})
+	assert.Equal(t, codes.Aborted, status.Code(err), err)
+	assert.Same(t, next, l.current)
 }
 
 // babble is a stream of packets with a malformed message each. waits are the times before them.
