@@ -5,6 +5,7 @@ package grpcrpc
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/hustings/hustings/proto/electorpb"
 )
 
 // silent is a connection whose other end may fall silent: it still reads, but its writes get
@@ -89,7 +93,7 @@ func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 
 
 // serveCaller lets a caller make one call, and returns when the caller's connection was closed
 // after that.
-func serveCaller(t *testing.T, falls bool) (within time.Duration) {
+func serveCaller(t *testing.T, falls bool, has ...grpc.DialOption) (within time.Duration) {
 	t.Helper()
 	h := newPipeListener()
 	tr, err := New(Config{Self: "b", Listener: h})
@@ -100,8 +104,8 @@ func serveCaller(t *testing.T, falls bool) (within time.Duration) {
 	ours, theirs := net.Pipe()
 	caller := &silent{Conn: ours, hungUp: make(chan struct{})}
 	go func() { h.visits <- theirs }()
-	conn, err := grpc.NewClient("passthrough:///b", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return caller, nil }))
+	conn, err := grpc.NewClient("passthrough:///b", append(has, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return caller, nil }))...)
 	require.NoError(t, err)
 	_, err = grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
 	require.NoError(t, err)
@@ -122,4 +126,47 @@ func TestASilentCallerIsDisconnectedInTime(t *testing.T) {
 
 func TestAnIdleCallerIsDisconnectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { assert.Equal(t, idleTime, serveCaller(t, false)) })
+}
+
+// Operators ping the node, as peers do. gRPC takes frequent pings for an attack unless it is told otherwise.
+func TestAnIdleCallerThatPingsIsDisconnectedNoEarlier(t *testing.T) {
+	pings := grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveEvery, Timeout: aliveWithin, PermitWithoutStream: true})
+	synctest.Test(t, func(t *testing.T) { assert.Equal(t, idleTime, serveCaller(t, false, pings)) })
+}
+
+// Nodes whose groups are all at rest have nothing to send, and must still hear at once when the other's
+// process has died. So their connection lasts, however long it is idle.
+func TestAnIdlePeerStaysConnected(t *testing.T) {
+	address := open(t)
+	synctest.Test(t, func(t *testing.T) {
+		h, told := newPipeListener(), new(losses)
+		tr, err := New(Config{Self: "b", Listener: h, Peers: map[string]string{"a": address}, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		stop, err := tr.Serve(told)
+		require.NoError(t, err)
+		ours, theirs := net.Pipe()
+		go func() { h.visits <- theirs }()
+		conn, err := dial(address, insecure.NewCredentials(), func(c net.Conn) net.Conn {
+			assert.NoError(t, c.Close())
+			return ours
+		})
+		require.NoError(t, err)
+		s, err := electorpb.NewMemberServiceClient(conn).Exchange(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, s.Send(hello("a", "b", 7)))
+		p, err := s.Recv()
+		require.NoError(t, err)
+		require.Equal(t, "b", p.GetHello().GetFrom())
+		require.NoError(t, s.Send(confirm()))
+		synctest.Wait()
+		require.True(t, tr.Connected()["a"])
+		<-time.After(time.Hour)
+		synctest.Wait()
+		assert.True(t, tr.Connected()["a"])
+		assert.EqualValues(t, 1, tr.Stats().Connected)
+		assert.Empty(t, *told)
+		stop()
+		tr.Close()
+		require.NoError(t, conn.Close())
+	})
 }

@@ -4,7 +4,10 @@ package grpcrpc
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,4 +36,36 @@ func TestEachReasonIsLoggedOnceASecond(t *testing.T) {
 		<-time.After(time.Second)
 		assert.Equal(t, "refused reason=crowd\n", logged(RefusedCrowd, 1))
 	})
+}
+
+// Dashboards and the handbook rely on the names.
+func TestEveryRefusalHasItsName(t *testing.T) {
+	names := map[Refusal]string{
+		RefusedHandshake: "handshake", RefusedSilence: "silence", RefusedCrowd: "crowd", RefusedRole: "role",
+		RefusedIdentity: "identity", RefusedMessage: "message", RefusedPeer: "peer", RefusedFlood: "flood",
+		RefusedCertificate: "certificate", RefusedReload: "reload",
+	}
+	assert.Equal(t, slices.Sorted(maps.Keys(names)), Refusals())
+	for why, name := range names {
+		assert.Equal(t, name, why.String())
+	}
+	assert.Equal(t, "unknown", refusals.String())
+}
+
+// Each count has a number of its own, so that none is taken for another.
+func TestEveryCountIsReported(t *testing.T) {
+	l, _ := linkTo(t)
+	tr := l.transport
+	tr.log = newQuietLog(slog.New(slog.DiscardHandler))
+	want := Stats{Sent: 1, Received: 2, Dropped: 3, Connected: 4, TwoProcesses: 5, Refused: map[Refusal]uint64{}}
+	for n, count := range []*atomic.Uint64{&tr.counts.sent, &tr.counts.received, &tr.counts.dropped, &tr.counts.connected, &tr.counts.twoProcesses} {
+		count.Store(uint64(n + 1))
+	}
+	for _, why := range Refusals() {
+		want.Refused[why] = uint64(why) + 6
+		for range want.Refused[why] {
+			tr.refuse(why)
+		}
+	}
+	assert.Equal(t, want, tr.Stats())
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
+	"net"
 	"net/url"
 	"testing"
 
@@ -24,6 +26,42 @@ import (
 func cameOver(t *testing.T, came *inbound, info credentials.AuthInfo) context.Context {
 	t.Helper()
 	return peer.NewContext(t.Context(), &peer.Peer{AuthInfo: handshake{info, came.meter, came}})
+}
+
+// failing are credentials whose handshake fails with this error.
+type failing struct {
+	credentials.TransportCredentials
+	err error
+}
+
+func (f failing) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, f.err
+}
+
+// A peer's probe sends nothing, and a handshake may also fail because this side has closed the connection.
+// Neither is an attack that somebody should look into.
+func TestAHandshakeThatFailsIsCountedIfTheCallerHasSpoken(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoke bool
+		err   error
+		count uint64
+	}{
+		"bad certificate": {true, errors.New("bad certificate"), 1},
+		"probe":           {false, io.EOF, 0},
+		"closed here":     {true, net.ErrClosed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := linkTo(t)
+			came := stranger(t, l)
+			came.spoke.Store(c.spoke)
+			_, _, err := serverCreds{TransportCredentials: failing{err: c.err}}.ServerHandshake(came)
+			require.ErrorIs(t, err, c.err)
+			assert.Equal(t, c.count, l.transport.Stats().Refused[RefusedHandshake])
+			assert.False(t, came.known.Load())
+			require.NoError(t, came.Close())
+			assert.Zero(t, l.transport.Stats().Refused[RefusedSilence])
+		})
+	}
 }
 
 // Members that ask for the health must not take the places of operators.

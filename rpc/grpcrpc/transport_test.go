@@ -58,10 +58,19 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	}
 	trusting := good
 	trusting.Listener, trusting.TrustNetwork = everywhere, true
-	tr, err := grpcrpc.New(trusting)
-	require.NoError(t, err)
-	tr.Close()
+	local := good
+	local.Listener = atSocket{listenAnywhere(t)}
+	for _, c := range []grpcrpc.Config{trusting, local} {
+		tr, err := grpcrpc.New(c)
+		require.NoError(t, err)
+		tr.Close()
+	}
 }
+
+// atSocket is a listener at a socket of the file system, which no other machine can reach.
+type atSocket struct{ net.Listener }
+
+func (atSocket) Addr() net.Addr { return &net.UnixAddr{Name: "hustings.sock", Net: "unix"} }
 
 func TestAnOperatorNamesItsFiles(t *testing.T) {
 	_, err := grpcrpc.Dial("localhost:1", new(grpcrpc.TLS))
