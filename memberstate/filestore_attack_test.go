@@ -127,6 +127,16 @@ func TestAPageOfAnotherStoreIsMended(t *testing.T) {
 	_, err := memberstate.Read(damaged)
 	require.ErrorIs(t, err, memberstate.ErrDamaged)
 	assert.ErrorContains(t, err, "headers of two files")
+
+	// Even a part that is damaged belongs to its file.
+	damaged = bytes.Clone(text)
+	copy(damaged, other[:memberstate.PageSize])
+	sector := damaged[2*memberstate.PageSize:][:memberstate.SectorSize]
+	copy(sector, other[2*memberstate.PageSize:])
+	sector[100] ^= 1
+	_, err = memberstate.Read(damaged)
+	require.ErrorIs(t, err, memberstate.ErrDamaged)
+	assert.ErrorContains(t, err, "headers of two files")
 }
 
 func TestCopiesThatDifferAreARefusal(t *testing.T) {
@@ -172,6 +182,7 @@ func TestMendedAndTornSavesAreReported(t *testing.T) {
 		torn   int
 	}{
 		"one copy":    {[]int{last}, "mended from the other", 1, 0},
+		"all of it":   {[]int{memberstate.PageSize, last, len(text)/2 + last}, "mended from the other", 1, 1},
 		"both copies": {[]int{last, len(text)/2 + last}, "cut short by a crash", 0, 1},
 		"nothing":     {},
 	} {
@@ -183,10 +194,13 @@ func TestMendedAndTornSavesAreReported(t *testing.T) {
 		disk.Set("n0", damaged)
 		var log bytes.Buffer
 		mended, torn := 0, 0
-		s, err := memberstate.OpenSmallWith(memberstate.FileOptions{
+		options := memberstate.FileOptions{
 			Disk: disk, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Metrics: &memberstate.FileMetrics{Mended: func(n int) { mended += n }, Torn: func() { torn++ }},
-		}, "n0", "n0", 16)
+		}
+		_, err := memberstate.OpenSmallWith(options, "n0", "n1", 16)
+		require.ErrorIs(t, err, memberstate.ErrOtherNode, "another node's file is not used, and not reported")
+		s, err := memberstate.OpenSmallWith(options, "n0", "n0", 16)
 		require.NoError(t, err, name)
 		assert.Equal(t, holds[0].Term-memberstate.Term(c.torn), s.Records()[0].Term, name)
 		closed(t, s)

@@ -151,9 +151,23 @@ func TestEveryWrongLengthIsRefused(t *testing.T) {
 		_, err := memberstate.Read(text[:length])
 		require.ErrorIs(t, err, memberstate.ErrDamaged, "%d bytes", length)
 	}
+	for length := range memberstate.SectorHead { // a page may end within its first numbers
+		for _, length := range []int{length, memberstate.PageSize + length} {
+			_, err := memberstate.Read(text[:length])
+			require.ErrorIs(t, err, memberstate.ErrDamaged, "%d bytes", length)
+		}
+	}
 	_, err := open(append(bytes.Clone(text), 0))
 	require.ErrorIs(t, err, memberstate.ErrDamaged)
-	assert.ErrorContains(t, err, fmt.Sprint("at offset ", len(text)))
+	assert.ErrorContains(t, err, fmt.Sprintf("at offset %d: the store is damaged: it has %d bytes, and %d when it was made", len(text), len(text)+1, len(text)))
+}
+
+// Any file may have the store's name. Its bytes are no version.
+func TestAFileThatIsNoStoreIsDamagedAndNotNewer(t *testing.T) {
+	text := bytes.Repeat([]byte("no store"), memberstate.PageSize)
+	_, err := open(text)
+	require.ErrorIs(t, err, memberstate.ErrDamaged)
+	assert.ErrorContains(t, err, "this is no store, or it is damaged")
 }
 
 // spoil damages both copies of sectors.
@@ -175,7 +189,8 @@ func TestBothCopiesDamagedAreARefusalUnlessTheyAreTheLast(t *testing.T) {
 		_, err := open(spoil(text, page*perPage))
 		require.ErrorIs(t, err, memberstate.ErrDamaged, name)
 		if page > 0 {
-			assert.ErrorContains(t, err, fmt.Sprint("at offset ", page*memberstate.PageSize), name)
+			assert.ErrorContains(t, err, fmt.Sprintf("at offset %d: the store is damaged: batch %d cannot be read in either copy, "+
+				"and it was acknowledged: there are batches up to 4", page*memberstate.PageSize, page), name)
 		}
 	}
 	found, err := open(spoil(text, 5*perPage))
