@@ -5,6 +5,7 @@ package memberstate_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -127,7 +128,9 @@ func TestACreateThatFailsCanBeTriedAgain(t *testing.T) {
 			break
 		}
 		require.ErrorIs(t, err, syscall.ENOSPC, *failed)
+		require.NotErrorIs(t, err, fs.ErrNotExist, *failed)
 		require.Nil(t, s)
+		require.Nil(t, disk.Get("n0.new"), "a part of a store is left after a failed %s", *failed)
 		s, err = memberstate.CreateSmall(disk, "n0", "n0", room)
 		if errors.Is(err, memberstate.ErrStoreExists) { // it was complete, but the caller could not know
 			s, err = memberstate.OpenSmall(disk, "n0", "n0", room)

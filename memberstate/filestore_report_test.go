@@ -1,0 +1,85 @@
+// What a store writes to its log.
+
+package memberstate_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// opened is the log of a node that opens the file with this content, without a function for its metrics.
+func opened(t *testing.T, text []byte) string {
+	t.Helper()
+	disk := new(crashdisk.Disk)
+	disk.Set("dir/store", text)
+	var log bytes.Buffer
+	s, err := memberstate.OpenSmallWith(memberstate.FileOptions{
+		Disk: disk, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: new(memberstate.FileMetrics),
+	}, "dir/store", "n0", room)
+	require.NoError(t, err)
+	closed(t, s)
+	return log.String()
+}
+
+// Whoever reads the log of many nodes needs to know which disk to check, and where.
+func TestAReportNamesNodeFileAndPlace(t *testing.T) {
+	text, _ := whole(t)
+	assert.Empty(t, opened(t, text))
+
+	damaged := bytes.Clone(text)
+	damaged[memberstate.PageSize+100] ^= 1
+	damaged[3*memberstate.PageSize+100] ^= 1
+	log := opened(t, damaged)
+	assert.Contains(t, log, "level=WARN")
+	assert.Contains(t, log, fmt.Sprintf("node=n0 store=dir/store sectors=2 first_offset=%d\n", memberstate.PageSize))
+
+	log = opened(t, spoil(text, 5*perPage))
+	assert.Contains(t, log, "level=WARN")
+	assert.Contains(t, log, fmt.Sprintf("node=n0 store=dir/store offset=%d\n", 5*memberstate.PageSize))
+
+	old, _ := format1(t)
+	log = opened(t, old)
+	assert.Contains(t, log, "level=INFO")
+	assert.Contains(t, log, "node=n0 store=dir/store format=1\n")
+}
+
+// Metrics are called for each attempt to prepare the next file, and the log tells of the failures, and of their end.
+func TestAPreparationIsReported(t *testing.T) {
+	disk, hears := new(crashdisk.Disk), new(listener)
+	run := putOff(disk)
+	s, err := memberstate.CreateSmall(disk, "dir/store", "n0", room)
+	require.NoError(t, err)
+	closed(t, s)
+	s, err = memberstate.OpenSmallWith(hears.options(disk), "dir/store", "n0", room)
+	require.NoError(t, err)
+	failOp(disk, "sync", 1)
+	run()
+	disk.Before = nil
+	require.Len(t, hears.outcomes, 1)
+	require.ErrorIs(t, hears.outcomes[0], syscall.EIO)
+	log := hears.log.String()
+	assert.Contains(t, log, "level=WARN")
+	assert.Contains(t, log, fmt.Sprintf("node=n0 store=dir/store error=%q saves_left=5\n", hears.outcomes[0]))
+	hears.log.Reset()
+	saves(t, s, 1, 1)
+	run()
+	require.Len(t, hears.outcomes, 2)
+	require.NoError(t, hears.outcomes[1])
+	assert.Contains(t, hears.log.String(), "level=INFO")
+	hears.log.Reset()
+	saves(t, s, 2, 5)
+	run()
+	require.Len(t, hears.outcomes, 3, "the full file has become the next one")
+	require.NoError(t, hears.outcomes[2])
+	assert.Empty(t, hears.log.String())
+	closed(t, s)
+}
