@@ -79,6 +79,15 @@ func (s *FileStore) Ready() bool {
 	return s.preparation.ready
 }
 
+// NextIsLocked says whether some goroutine has the next file for itself.
+func (s *FileStore) NextIsLocked() bool {
+	if !s.next.mu.TryLock() {
+		return true
+	}
+	s.next.mu.Unlock()
+	return false
+}
+
 // Forget puts a store whose save has failed into the state just before it records the failure.
 func (s *FileStore) Forget() {
 	s.mu.Lock()

@@ -66,6 +66,38 @@ func TestSavesInOneWriteShareItsOutcome(t *testing.T) {
 	})
 }
 
+// Members read their state at any time, also while others save theirs.
+func TestLoadsMayComeDuringSaves(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
+	require.NoError(t, err)
+	var loaders sync.WaitGroup
+	ended := make(chan struct{})
+	for range 2 {
+		loaders.Go(func() {
+			for seen := memberstate.Term(0); ; {
+				r, _, err := s.Load("g")
+				assert.NoError(t, err)
+				assert.GreaterOrEqual(t, r.Term, seen)
+				for _, r := range s.Records() {
+					assert.GreaterOrEqual(t, r.Term, seen)
+					seen = r.Term
+				}
+				select {
+				case <-ended:
+					return
+				default:
+				}
+			}
+		})
+	}
+	saves(t, s, 1, 100)
+	close(ended)
+	loaders.Wait()
+	closed(t, s)
+}
+
 // Close waits for a save under way, and for background work. A later save is refused.
 func TestCloseWaitsForTheDisk(t *testing.T) {
 	for _, saving := range []bool{true, false} {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -214,21 +215,20 @@ func TestAFileThatCannotGrowIsUsedAsItIs(t *testing.T) {
 // A half that has no room for the whole snapshot must not be used, because its end would be
 // overwritten by the other half.
 func TestASnapshotThatTheFileCannotHoldIsRefused(t *testing.T) {
-	s, disk, _ := poorStore(t, 60)
-	saves(t, s, 1, 1)
-	batch := make([]memberstate.Record, 6000) // 40 pages
-	for i := range batch {
-		batch[i] = written(fmt.Sprint("group ", i), 7, "n2")
+	for pages, length := range map[int]int{30: 55_000, 32: 59_000} { // with the header one page more than a half has, or three
+		s, disk, _ := poorStore(t, 60)
+		saves(t, s, 1, 1)
+		batch := []memberstate.Record{written(strings.Repeat("a", length), 7, "n2"), written(strings.Repeat("b", length), 7, "n2")}
+		failNth(disk.Disk, 1, syscall.EIO) // the file does not grow
+		err := s.Save(batch)
+		require.ErrorIs(t, err, memberstate.ErrStoreBroken, "%d pages", pages)
+		require.ErrorIs(t, err, syscall.EIO, "%d pages", pages)
+		closed(t, s)
+		s, err = memberstate.OpenSmall(disk, "n0", "n0", 60)
+		require.NoError(t, err, "%d pages", pages)
+		assert.Len(t, s.Records(), 1, "%d pages", pages)
+		closed(t, s)
 	}
-	failNth(disk.Disk, 1, syscall.EIO) // the file does not grow
-	err := s.Save(batch)
-	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
-	require.ErrorIs(t, err, syscall.EIO)
-	closed(t, s)
-	s, err = memberstate.OpenSmall(disk, "n0", "n0", 60)
-	require.NoError(t, err)
-	assert.Len(t, s.Records(), 1)
-	closed(t, s)
 }
 
 // A new file that is full at once would be replaced by the next save.
@@ -241,6 +241,18 @@ func TestANewFileHasRoomForAsManySavesAsRecords(t *testing.T) {
 	require.NoError(t, s.Save(batch))
 	require.NoError(t, s.Save(batch[:2500]), "this makes a new file")
 	assert.Greater(t, s.Left(), 25)
+	closed(t, s)
+}
+
+// Writing all records anew stays a small part of the work if the file is several times as large as they are.
+func TestTheNextFileIsEightTimesAsLargeAsTheRecords(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	run := putOff(disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("g", 10_000), 1, "n1")}), "three pages")
+	run()
+	assert.Len(t, disk.Get("n0.new"), 8*3*memberstate.PageSize)
 	closed(t, s)
 }
 
@@ -409,6 +421,101 @@ func TestASaveFillsTheRestOfTheNextFile(t *testing.T) {
 	room := s.Left()
 	saves(t, s, 1, int(room)+1)
 	assert.Equal(t, room, s.Left())
+	closed(t, s)
+}
+
+// A goroutine fills the next file while saves go on, and a save may need it meanwhile. If both used it
+// at once, zeros could be written over the records of the store.
+func TestTheNextFileIsUsedByOneAtATime(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	run := putOff(disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 256)
+	require.NoError(t, err)
+	operations := map[string]int{}
+	disk.Before = func(op string) error {
+		operations[op]++
+		assert.True(t, s.NextIsLocked(), "nobody has it during a %s", op)
+		return nil
+	}
+	run()
+	for _, op := range []string{"create", "link", "write", "sync"} {
+		assert.Positive(t, operations[op], op)
+	}
+	assert.False(t, s.NextIsLocked())
+	disk.Before = func(string) error {
+		assert.False(t, s.NextIsLocked(), "a save that does not need it has it")
+		return nil
+	}
+	saves(t, s, 1, s.Left())
+	clear(operations)
+	disk.Before = func(op string) error {
+		operations[op]++
+		assert.True(t, s.NextIsLocked(), "nobody has it during a %s", op)
+		return nil
+	}
+	saves(t, s, 1000, 1)
+	assert.Equal(t, map[string]int{"write": 2, "sync": 1, "rename": 1, "syncdir": 1}, operations)
+	assert.False(t, s.NextIsLocked())
+	disk.Before = nil
+	closed(t, s)
+}
+
+// If the disk fails to sync a part, it may have lost it, although a later sync succeeds.
+func TestAPartThatMayBeLostIsFilledAgain(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	run := putOff(disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 256)
+	require.NoError(t, err)
+	writes, syncs := 0, 0
+	disk.Before = func(op string) error {
+		switch op {
+		case "write":
+			writes++
+		case "sync":
+			if syncs++; syncs == 2 {
+				return syscall.EIO
+			}
+		}
+		return nil
+	}
+	run()
+	require.Equal(t, 2, writes, "the next file is filled in four parts")
+	disk.Before = nil
+	saves(t, s, 1, 1)
+	disk.Before = func(op string) error {
+		if op == "write" {
+			writes++
+		}
+		return nil
+	}
+	run()
+	assert.True(t, s.Ready())
+	assert.Equal(t, 2+3, writes, "the second part is filled twice")
+	disk.Before = nil
+	closed(t, s)
+}
+
+// The file beside the store may be longer than what could be filled with zeros. What is behind that would
+// look like damage.
+func TestANewFileUsesOnlyWhatIsZero(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	const part = 64 // pages
+	disk.Set("n0.new", bytes.Repeat([]byte("something"), 3*part*memberstate.PageSize/9))
+	size := len(disk.Get("n0.new"))
+	next := saves(t, s, 1, s.Left())
+	failNth(disk, 3, syscall.EIO) // the second part
+	next = saves(t, s, next, 1)
+	disk.Before = nil
+	assert.Equal(t, part/2-2, s.Left())
+	assert.Len(t, disk.Get("n0"), size)
+	assert.True(t, memberstate.Clean(disk.Get("n0")))
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	assert.Equal(t, next-1, load(t, s, "g").Term)
 	closed(t, s)
 }
 

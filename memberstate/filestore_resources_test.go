@@ -100,6 +100,21 @@ func TestEveryFileIsClosed(t *testing.T) {
 	}
 }
 
+// The next file has lost its name, and no other can be made.
+func TestAFileThatCannotBeReplacedIsClosedOnce(t *testing.T) {
+	crash := new(crashdisk.Disk)
+	poor := &poorDisk{Disk: crash}
+	disk := &lendingDisk{Disk: poor}
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	next := saves(t, s, 1, s.Left())
+	require.NoError(t, crash.Remove("n0.new"))
+	poor.exhausted = true
+	require.ErrorIs(t, s.Save([]memberstate.Record{written("g", next, "n1")}), syscall.EMFILE)
+	closed(t, s)
+	assert.Zero(t, disk.open.Load())
+}
+
 // The same on a real disk, whose files are locked as they are opened.
 func TestEveryDescriptorIsGivenBack(t *testing.T) {
 	descriptors := func() int {
@@ -212,6 +227,42 @@ func TestAFileThatMayBeTheStoreIsNotFilled(t *testing.T) {
 	closed(t, s)
 	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
+	closed(t, s)
+}
+
+// The same if the rename itself fails: a crash may show that it was done. The next file has its header by
+// then, although only a part of it could be filled.
+func TestAFileThatMayBecomeTheStoreIsNotFilled(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	const part = 64
+	disk.Set("n0.new", make([]byte, 3*part*memberstate.PageSize))
+	next := saves(t, s, 1, s.Left())
+	writes := 0
+	disk.Before = func(op string) error {
+		if op == "write" {
+			writes++
+		}
+		if op == "rename" || op == "write" && writes == 2 {
+			return syscall.EIO
+		}
+		return nil
+	}
+	err = s.Save([]memberstate.Record{written("g", next, "n1")})
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+	require.ErrorContains(t, err, "replace")
+	operations := map[string]int{}
+	disk.Before = func(op string) error {
+		operations[op]++
+		return nil
+	}
+	s.Forget()
+	disk.Later = nil
+	s.PrepareNext()
+	assert.Empty(t, operations)
+	disk.Before = nil
 	closed(t, s)
 }
 

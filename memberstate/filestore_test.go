@@ -77,6 +77,45 @@ func TestAFullFileIsReplaced(t *testing.T) {
 	closed(t, s)
 }
 
+// A batch begins on the last page of a half only if it ends there, because what follows is the other half.
+func TestABatchThatDoesNotFitMakesANewFile(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	saves(t, s, 1, s.Left()-1)
+	require.Equal(t, 1, s.Left())
+	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("long", 1500), 1, "n1")}), "two pages")
+	assert.Equal(t, 8-3, s.Left(), "of the eight pages of a half the header has one, and all records have two")
+	assert.True(t, memberstate.Clean(disk.Get("n0")))
+	holds := s.Records()
+	require.Len(t, holds, 2)
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	assert.Equal(t, holds, s.Records())
+	closed(t, s)
+}
+
+// Its last sector may be the last one of the half.
+func TestABatchMayEndWithItsHalf(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	saves(t, s, 1, s.Left()-1)
+	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("g", 3500), 1, "n1")}), "eight sectors")
+	require.Zero(t, s.Left())
+	text := disk.Get("n0")
+	require.NotEqual(t, make([]byte, memberstate.SectorSize), text[len(text)-memberstate.SectorSize:])
+	holds := s.Records()
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	assert.Equal(t, holds, s.Records())
+	closed(t, s)
+}
+
 // A batch that is larger than the file makes a larger file.
 func TestABatchOfAnySizeIsSaved(t *testing.T) {
 	disk := new(crashdisk.Disk)
@@ -174,13 +213,56 @@ func TestAStoreIsCreatedOnceAndOpenedByItsNode(t *testing.T) {
 }
 
 func TestAClosedStoreRefusesCalls(t *testing.T) {
-	s, err := memberstate.CreateFileOn(new(crashdisk.Disk), "n0", "n0")
-	require.NoError(t, err)
+	for _, disk := range []memberstate.Disk{new(crashdisk.Disk), memberstate.OSDisk()} {
+		s, err := memberstate.CreateFileOn(disk, filepath.Join(t.TempDir(), "n0"), "n0")
+		require.NoError(t, err)
+		closed(t, s)
+		assert.ErrorIs(t, s.Save([]memberstate.Record{{Group: "g"}}), fs.ErrClosed)
+		r, known, err := s.Load("g")
+		assert.ErrorIs(t, err, fs.ErrClosed)
+		assert.Zero(t, r)
+		assert.False(t, known)
+		assert.Zero(t, s.Waiting(), "a save that was refused does not wait")
+		assert.NoError(t, s.Close(), "again")
+	}
+}
+
+// The caller may use its slice again, and another save must not write into what the slice has room for.
+func TestASaveKeepsNoSlice(t *testing.T) {
+	s, disk, _ := onSlowDisk(t)
+	var savers sync.WaitGroup
+	save := func(waiting int, batch ...memberstate.Record) {
+		savers.Go(func() { assert.NoError(t, s.Save(batch)) })
+		require.Eventually(t, func() bool { return s.Waiting() == waiting }, 20*time.Second, time.Millisecond)
+	}
+	save(0, written("first", 1, "n1"))
+	<-disk.entered
+	batch := []memberstate.Record{written("second", 2, "n1"), written("mine", 2, "n1")}
+	save(1, batch[:1]...)
+	save(2, written("third", 3, "n1"))
+	assert.Equal(t, written("mine", 2, "n1"), batch[1])
+	batch[0] = written("changed", 4, "n1")
+	close(disk.gate)
+	savers.Wait()
+	assert.Equal(t, []memberstate.Record{written("first", 1, "n1"), written("second", 2, "n1"), written("third", 3, "n1")}, s.Records())
 	closed(t, s)
-	assert.ErrorIs(t, s.Save([]memberstate.Record{{Group: "g"}}), fs.ErrClosed)
-	_, _, err = s.Load("g")
-	assert.ErrorIs(t, err, fs.ErrClosed)
-	assert.NoError(t, s.Close(), "again")
+}
+
+// roomyDisk says how large a file is.
+type roomyDisk struct{ *crashdisk.Disk }
+
+func (roomyDisk) Room() uint32 { return 20 }
+
+func TestADiskMaySayHowLargeAFileIs(t *testing.T) {
+	disk := roomyDisk{new(crashdisk.Disk)}
+	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	assert.Len(t, disk.Get("n0"), 20*memberstate.PageSize)
+	closed(t, s)
+	s, err = memberstate.OpenFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	assert.Len(t, disk.Get("n0.new"), 20*memberstate.PageSize)
+	closed(t, s)
 }
 
 func TestRecordsThatCouldNotBeReadAgainAreRefused(t *testing.T) {
