@@ -32,16 +32,67 @@ func TestWrongListsAreRefused(t *testing.T) {
 		crowd[i].ID = fmt.Sprint("n", i)
 	}
 	wrong := map[string][]memberstate.Member{
-		"no voters":                      {watcher("w")},
-		`member "n0" is listed twice`:    memberstate.Voters("n0", "n1", "n0"),
-		"member 1 has an empty id":       memberstate.Voters("n0", ""),
-		"65 members, 64 is the most":     crowd,
-		"member 0 has an id of 256 byte": memberstate.Voters(strings.Repeat("n", 256)),
+		"no voters":                                              {watcher("w")},
+		`member "n0" is listed twice`:                            memberstate.Voters("n0", "n1", "n0"),
+		"member 1 has an empty id":                               memberstate.Voters("n0", ""),
+		"65 members, 64 is the most":                             crowd,
+		"member 0 has an id of 256 byte":                         memberstate.Voters(strings.Repeat("n", 256)),
+		"member 1 has an id that is not valid UTF-8: \"n\\xff\"": memberstate.Voters("n0", "n\xff"),
+		`member "n1" is listed twice`:                            {{ID: "n0"}, watcher("n1"), {ID: "n1"}},
+		`member "n2" is listed twice`:                            {{ID: "n0"}, {ID: "n2"}, watcher("n2")},
+		`member "n3" is listed twice`:                            {{ID: "n0"}, watcher("n3"), watcher("n3")},
 	}
 	for problem, list := range wrong {
-		_, err := memberstate.NewMembers(list)
+		m, err := memberstate.NewMembers(list)
+		assert.ErrorContains(t, err, problem)
+		assert.Equal(t, memberstate.Members{}, m)
+	}
+}
+
+// Otherwise each start of a program would name the next one of several mistakes.
+func TestAllProblemsOfAListAreNamed(t *testing.T) {
+	list := append(make([]memberstate.Member, memberstate.MaxMembers), watcher("w"))
+	_, err := memberstate.NewMembers(list)
+	for _, problem := range []string{"member 0 has an empty id", "member 63 has an empty id", "65 members, 64 is the most", "no voters"} {
 		assert.ErrorContains(t, err, problem)
 	}
+}
+
+// Observers are members: the largest list may have one voter only.
+func TestObserversCountAsMembers(t *testing.T) {
+	list := []memberstate.Member{{ID: "n0"}}
+	for i := range memberstate.MaxMembers - 1 {
+		list = append(list, watcher(fmt.Sprint("w", i)))
+	}
+	m := members(t, list...)
+	assert.Equal(t, memberstate.SetOf(1), m.Voters())
+	assert.Equal(t, memberstate.MaxMembers, m.All().Len())
+	_, err := memberstate.NewMembers(append(list, watcher("one more")))
+	assert.ErrorContains(t, err, "65 members, 64 is the most")
+}
+
+func TestListsAreEqualIfTheirVotersAndTheirObserversAre(t *testing.T) {
+	m := members(t, memberstate.Member{ID: "n0"}, memberstate.Member{ID: "n1"}, watcher("n2"))
+	assert.True(t, m.Equal(members(t, watcher("n2"), memberstate.Member{ID: "n1"}, memberstate.Member{ID: "n0"})))
+	for _, other := range []memberstate.Members{
+		{},
+		members(t, memberstate.Voters("n0", "n1", "n2")...),
+		members(t, memberstate.Voters("n0", "n1")...),
+		members(t, memberstate.Member{ID: "n0"}, memberstate.Member{ID: "n1"}, watcher("n3")),
+		members(t, memberstate.Member{ID: "n0"}, watcher("n1"), watcher("n2")),
+	} {
+		assert.False(t, m.Equal(other), other)
+		assert.False(t, other.Equal(m), other)
+	}
+}
+
+// Taking a seat out that is not there changes nothing.
+func TestWithoutTakesOut(t *testing.T) {
+	set := memberstate.SetOf(1, 3)
+	assert.Equal(t, memberstate.SetOf(1), set.Without(3))
+	assert.Equal(t, set, set.Without(2))
+	assert.Equal(t, set, set.Without(memberstate.Nobody))
+	assert.Equal(t, set, set.Without(memberstate.Stranger))
 }
 
 func TestVotersSitBeforeObserversEachInOrder(t *testing.T) {
@@ -109,6 +160,7 @@ func TestAQuorumIsAMajority(t *testing.T) {
 
 func TestTheDigestIsThatOfTheVoters(t *testing.T) {
 	three := members(t, memberstate.Voters("n0", "n1", "n2")...).Digest()
+	assert.Equal(t, uint64(0x986f1ce58234e51c), three, "stores and nodes of other versions have the same")
 	assert.Equal(t, three, members(t, memberstate.Voters("n2", "n0", "n1")...).Digest(), "order does not matter")
 	assert.Equal(t, three, members(t, append(memberstate.Voters("n0", "n1", "n2"), watcher("w"))...).Digest(), "observers do not matter")
 	assert.NotEqual(t, three, members(t, memberstate.Voters("n0", "n1")...).Digest())

@@ -55,6 +55,38 @@ func TestARecordThatIsNotSyncedMaySurviveACrash(t *testing.T) {
 	}
 }
 
+// A crash decides what becomes of each record; no later one does so again.
+func TestACrashForgetsWhatItHasLost(t *testing.T) {
+	var s memberstate.MemStore
+	require.NoError(t, s.Write(record("g", 1)))
+	s.Crash(none)
+	s.Crash(all)
+	assertTerm(t, &s, "g", 0)
+	require.NoError(t, s.Write(record("g", 2)))
+	require.NoError(t, s.Write(record("h", 3)))
+	s.Break(errors.New("broken"))
+	_, _, err := s.Load("g")
+	require.NoError(t, err, "a broken store can be read")
+	s.Crash(func(r memberstate.Record) bool { return r.Group == "h" })
+	assertTerm(t, &s, "g", 0)
+	assertTerm(t, &s, "h", 3)
+}
+
+// The caller may use its slice again, and what Durable returns is the caller's.
+func TestAMemStoreKeepsNoSliceAndGivesNoMap(t *testing.T) {
+	var s memberstate.MemStore
+	batch := append(record("g", 1), record("mine", 1)...)
+	require.NoError(t, s.Write(batch[:1]))
+	require.NoError(t, s.Write(record("h", 2)))
+	assert.Equal(t, record("mine", 1), batch[1:])
+	batch[0].Term = 9
+	require.NoError(t, s.Sync())
+	durable := s.Durable()
+	assert.Equal(t, map[string]memberstate.Record{"g": record("g", 1)[0], "h": record("h", 2)[0]}, durable)
+	clear(durable)
+	assertTerm(t, &s, "g", 1)
+}
+
 func TestTheLaterRecordWins(t *testing.T) {
 	var s memberstate.MemStore
 	require.NoError(t, s.Write(record("g", 1)))

@@ -50,6 +50,27 @@ func TestStartsAreCounted(t *testing.T) {
 	closed(t, s)
 }
 
+// The count only grows by one, even if the clock, from which a first count is taken, is ahead of it by then.
+func TestALaterStartDoesNotBeginAnew(t *testing.T) {
+	var s memberstate.MemStore
+	for i := range uint64(3) {
+		starts, err := memberstate.CountStart(&s, 5+1000*i)
+		require.NoError(t, err)
+		assert.Equal(t, 5+i, starts)
+	}
+}
+
+// Only its own words keep a node drained, and they keep what is there of the count.
+func TestTheRecordOfANodeHasItsWord(t *testing.T) {
+	var s memberstate.MemStore
+	require.NoError(t, s.Save([]memberstate.Record{{Term: 8, Vote: "other"}}))
+	assert.False(t, keptDrained(t, &s))
+	require.NoError(t, memberstate.KeepDrained(&s, true))
+	assert.Equal(t, map[string]memberstate.Record{"": {Term: 8, Vote: "drained"}}, s.Durable(), "stores of other versions say so, too")
+	require.NoError(t, memberstate.KeepDrained(&s, false))
+	assert.Equal(t, map[string]memberstate.Record{"": {Term: 8}}, s.Durable())
+}
+
 func TestAStartIsCountedOnceItIsDurable(t *testing.T) {
 	var s brokenStore
 	s.save = assert.AnError
