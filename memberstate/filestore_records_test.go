@@ -1,6 +1,10 @@
 package memberstate
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,4 +26,20 @@ func TestARecordThatIsCutShortIsMalformed(t *testing.T) {
 		require.NoError(t, decodeRecords(text, found))
 		assert.Equal(t, map[string]Record{whole.Group: whole}, found)
 	}
+}
+
+// A number may have more bytes than any has, or be negative as a duration.
+func TestANumberThatIsTooLargeIsMalformed(t *testing.T) {
+	endless := bytes.Repeat([]byte{0xff}, 11)
+	text := encodeRecords([]Record{{Group: "g"}})
+	for name, payload := range map[string][]byte{
+		"a length":  endless,
+		"a term":    slices.Concat(text[:2], endless, text[3:]),
+		"a promise": slices.Concat(text[:4], binary.AppendUvarint(nil, math.MaxInt64+1), text[5:]),
+	} {
+		assert.ErrorIs(t, decodeRecords(payload, map[string]Record{}), errMalformed, name)
+	}
+	found := map[string]Record{}
+	require.NoError(t, decodeRecords(slices.Concat(text[:4], binary.AppendUvarint(nil, math.MaxInt64), text[5:]), found))
+	assert.EqualValues(t, math.MaxInt64, found["g"].Promise)
 }

@@ -115,7 +115,11 @@ func TestABrokenStoreFailsUntilTheNextCrash(t *testing.T) {
 
 func TestSavesMayBeConcurrent(t *testing.T) {
 	var s memberstate.MemStore
-	saveTogether(t, &s, func() {})
+	saveTogether(t, &s, func() {
+		_, _, err := s.Load("0")
+		assert.NoError(t, err)
+		assert.NotEmpty(t, s.Durable())
+	})
 	s.Crash(none)
 	assertAllSaved(t, &s)
 }
