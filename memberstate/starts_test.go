@@ -136,7 +136,9 @@ func TestANodeIsKeptDrainedOnceThatIsDurable(t *testing.T) {
 	require.ErrorIs(t, memberstate.KeepDrained(&s, false), assert.AnError)
 	assert.True(t, keptDrained(t, &s))
 	s.load = assert.AnError
+	s.save = nil
 	require.ErrorIs(t, memberstate.KeepDrained(&s, false), assert.AnError)
+	assert.True(t, s.Durable()[""].KeepsDrained(), "a record that cannot be read is not replaced")
 	_, err := memberstate.IsKeptDrained(&s)
 	require.ErrorIs(t, err, assert.AnError)
 }
