@@ -16,8 +16,8 @@ import (
 func (e *Elector) Electable(may bool) error {
 	r := e.newRequest(protocol.AskElectable)
 	r.Never = !may
-	if e.view.Load().Stopped || !e.Host().request(r) {
-		return protocol.Say(ErrStopped, "group %q does not run", e.group.Name())
+	if v := e.view.Load(); !v.begun() || v.Stopped || !e.Host().request(r) {
+		return e.whyNotRunning()
 	}
 	return nil
 }

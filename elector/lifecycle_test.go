@@ -65,6 +65,10 @@ func TestAGroupThatDoesNotRunSaysWhy(t *testing.T) {
 				"Resign":             el.Resign(context.Background()),
 				"TransferLeadership": el.TransferLeadership(context.Background(), "n1"),
 				"Heard":              el.Heard(1, "n1"),
+				"Electable":          el.Electable(false),
+				"SetTiming":          el.SetTiming(slow()),
+				"SetPreferred":       el.SetPreferred("n0"),
+				"SetWeight":          el.SetWeight(2),
 			} {
 				require.ErrorIs(t, err, elector.ErrStopped, name)
 				assert.ErrorContains(t, err, why, name)
@@ -96,6 +100,27 @@ func TestAGroupThatWasNotStartedSaysSoBesideAnother(t *testing.T) {
 		require.ErrorContains(t, el.TransferLeadership(t.Context(), ""), "has not been started")
 		require.NoError(t, el.Stop(t.Context()))
 		require.ErrorContains(t, el.Resign(t.Context()), "has stopped")
+		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
+// The host's loop runs for another group, and would take a change that it then forgets. An operator who is told that a member is
+// not to lead would be wrong.
+func TestAGroupThatWasNotStartedRefusesChangesBesideAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		require.NoError(t, join(t, host, "other", "n0", "n1").Start())
+		el := join(t, host, "g", "n0", "n1")
+		for name, change := range map[string]func() error{
+			"Electable":    func() error { return el.Electable(false) },
+			"SetTiming":    func() error { return el.SetTiming(slow()) },
+			"SetPreferred": func() error { return el.SetPreferred("n0") },
+			"SetWeight":    func() error { return el.SetWeight(2) },
+		} {
+			err := change()
+			require.ErrorIs(t, err, elector.ErrStopped, name)
+			assert.ErrorContains(t, err, "has not been started", name)
+		}
 		require.NoError(t, host.Close(t.Context()))
 	})
 }
