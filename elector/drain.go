@@ -133,11 +133,19 @@ func (h *Host) handOver(ctx context.Context) (drains bool) {
 	return before.Standing.State == rpc.Serving
 }
 
-// serveAgain has a node whose groups have all ended serve with those that join later.
-func (h *Host) serveAgain() {
+// standAsBefore has a node whose groups have all ended lead those that join later: it is protected no more, and serves if it has drained only
+// to be closed.
+func (h *Host) standAsBefore(drains bool) {
+	if !drains && !h.progress.Load().Protected {
+		return
+	}
 	h.entering <- struct{}{}
 	defer func() { <-h.entering }()
-	if h.awaitLoop() { // or the node is the loop's; and no other loop is started meanwhile
+	if !h.awaitLoop() { // the node is the loop's; and no other loop is started meanwhile
+		return
+	}
+	h.node.Protect(false) // the order came when no loop ran to end it, or while the groups ended
+	if drains {
 		h.node.Serve()
 	}
 }

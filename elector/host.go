@@ -104,9 +104,8 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 // over a few at a time, as by Drain, and the others resign after that. If the context ends first, those that are left
 // stop without a handover.
 func (h *Host) Close(ctx context.Context) error {
-	if h.handOver(ctx) {
-		defer h.serveAgain()
-	}
+	drains := h.handOver(ctx)
+	defer func() { h.standAsBefore(drains) }()
 	all := h.Electors()
 	for _, e := range all {
 		e.beginStop()

@@ -72,6 +72,52 @@ func TestProtectionEndsTheWaitForADrain(t *testing.T) {
 	})
 }
 
+// An operator who has closed a host begins anew with it. A node that was still protected would refuse drains for a reason that is over.
+func TestProtectionEndsWithClose(t *testing.T) {
+	nothing := func(*testing.T, *elector.Host) {}
+	for name, c := range map[string]struct {
+		before, meanwhile func(t *testing.T, h *elector.Host)
+	}{
+		"its groups run": {nothing, nothing},
+		"its groups have ended": {func(t *testing.T, h *elector.Host) {
+			t.Helper()
+			require.NoError(t, h.Elector("g").Stop(endedContext()))
+		}, nothing},
+		"it is protected meanwhile": {nothing, func(t *testing.T, h *elector.Host) {
+			t.Helper()
+			assert.NoError(t, h.Protect(true))
+		}},
+		"another group begins meanwhile, and the loop goes on": {nothing, func(t *testing.T, h *elector.Host) {
+			t.Helper()
+			assert.NoError(t, join(t, h, "late", "n0").Start())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				host, closing := elector.IsolatedHost(t, new(memberstate.MemStore)), false
+				config := elector.GroupOf("g", "n0")
+				config.Lead = func(ctx context.Context, _ memberstate.Term) error {
+					if <-ctx.Done(); closing {
+						c.meanwhile(t, host)
+					}
+					return nil
+				}
+				require.NoError(t, elector.MustJoin(t, host, config).Start())
+				<-time.After(time.Second)
+				require.NoError(t, host.Protect(true))
+				c.before(t, host)
+				assert.True(t, host.Progress().Protected, "until it is closed")
+				closing = true
+				require.NoError(t, host.Close(t.Context()))
+				assert.False(t, host.Progress().Protected)
+				require.NoError(t, join(t, host, "g", "n0").Start())
+				assert.False(t, host.Progress().Protected, "nor are groups that join later")
+				require.NoError(t, host.Close(endedContext()))
+			})
+		})
+	}
+}
+
 func TestAnOrderForOneGroupIsDoneUnderProtection(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		require.NoError(t, f.hosts[0].Protect(true))
