@@ -3,6 +3,7 @@
 package elector_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -75,6 +76,60 @@ func TestManyGroupsStartTogether(t *testing.T) {
 		require.NoError(t, host.StartAll())
 		assert.Empty(t, store.batches, "the store knows all groups")
 		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
+// Whoever has started groups may give each of them orders. Here a function of Metrics blocks the loop at the last one, which it should not do.
+func TestGroupsHaveStartedWhenTheLastOneHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		node := elector.IsolatedNode(new(memberstate.MemStore))
+		node.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
+			if s.Group == "g2" {
+				<-held
+			}
+		}}
+		host := elector.MustHost(t, node)
+		_, err := host.JoinAll(numbered(3, "n0", "n1"))
+		require.NoError(t, err)
+		started := order(func(context.Context) error { return host.StartAll() })
+		assert.Empty(t, started.outcome)
+		close(held)
+		require.NoError(t, started.answered(t))
+		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
+// Each group has handlers of its own, and ends only when they have seen its end.
+func TestGroupsThatStartTogetherCallTheirHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, held := elector.IsolatedHost(t, new(memberstate.MemStore)), make(chan struct{})
+		begun := make(chan string, 10)
+		var all []*elector.Elector
+		for c := range numbered(3, "n0", "n1") {
+			c.Handlers = []elector.RoleHandler{onStartup(func() { begun <- c.Group }), &holdingHandler{held}}
+			all = append(all, elector.MustJoin(t, host, c))
+		}
+		require.NoError(t, host.StartAll())
+		synctest.Wait()
+		close(begun)
+		var groups []string
+		for group := range begun {
+			groups = append(groups, group)
+		}
+		assert.ElementsMatch(t, []string{"g0", "g1", "g2"}, groups)
+		var stopping []*call
+		for _, el := range all {
+			stopping = append(stopping, order(el.Stop))
+		}
+		<-time.After(time.Minute)
+		for i, stop := range stopping {
+			assert.Empty(t, stop.outcome, all[i].Status().Group)
+		}
+		close(held)
+		for _, stop := range stopping {
+			require.NoError(t, stop.answered(t))
+		}
 	})
 }
 

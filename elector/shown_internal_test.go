@@ -5,6 +5,8 @@ package elector
 import (
 	"context"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -72,5 +74,57 @@ func TestAViewIsNotAwaitedTwice(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		assert.False(t, e.awaitOther(ctx, e.view.Load()))
+	})
+}
+
+// atOnce calls a function in so many goroutines, as nearly at one moment as can be, and returns what they return.
+func atOnce[T any](goroutines int, call func() T) []T {
+	var ready atomic.Int32
+	var calls sync.WaitGroup
+	all := make([]T, goroutines)
+	for i := range all {
+		calls.Go(func() {
+			for ready.Add(1); ready.Load() < int32(goroutines); {
+				runtime.Gosched()
+			}
+			all[i] = call()
+		})
+	}
+	calls.Wait()
+	return all
+}
+
+// All who wait for a view wait for one channel, because show closes one. Who had another one would sleep on.
+func TestAllWhoWaitForAViewShareAChannel(t *testing.T) {
+	for range 1000 {
+		e := new(Elector)
+		all := atOnce(3, e.awaited)
+		for _, awaited := range append(all, e.awaited()) {
+			require.Equal(t, all[0], awaited)
+		}
+	}
+}
+
+// The extras are made by whoever needs them first, and nobody goes on with others, in which his change would be lost.
+func TestAllWhoNeedTheExtrasShareThem(t *testing.T) {
+	for range 1000 {
+		e := new(Elector)
+		for _, made := range atOnce(3, e.ensureExtras) {
+			require.Same(t, e.extras.Load(), made)
+		}
+	}
+}
+
+// A view may come after its reader has looked for one, and before he waits. If that did not wake him, he would sleep until the next
+// change, which may never come. Here none comes.
+func TestAViewThatComesBeforeTheWaitEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := new(Elector)
+		e.view.Store(new(numberedView))
+		for range 5000 {
+			v := e.view.Load()
+			go e.show(protocol.View{})
+			require.True(t, e.awaitOther(t.Context(), v))
+		}
 	})
 }

@@ -20,6 +20,7 @@ import (
 func TestInputWakesTheLoopOnceItIsQueued(t *testing.T) {
 	for name, add := range map[string]func(el *Elector){
 		"a message":   func(el *Elector) { el.Host().Receive(make([]rpc.Message, 1)) },
+		"a beat":      func(el *Elector) { el.Host().ReceiveBeat(&rpc.Beat{From: "n1", To: "n0"}) },
 		"a lost peer": func(el *Elector) { el.Host().PeerLost("n1") },
 		"a campaign":  (*Elector).Campaign,
 		"a request":   func(el *Elector) { el.Host().request(el.newRequest(protocol.AskEnd)) },
@@ -42,6 +43,8 @@ func TestInputWakesTheLoopOnceItIsQueued(t *testing.T) {
 func TestWhatIsSharedIsUsedUnderTheLock(t *testing.T) {
 	for name, use := range map[string]func(h *Host, el *Elector){
 		"the groups of the node": func(h *Host, _ *Elector) { (*edge)(h).Groups() },
+		"the group of a beat":    func(h *Host, _ *Elector) { beatEdge{host: h}.Group("g") },
+		"the groups of a name":   func(h *Host, _ *Elector) { h.named([]string{"g"}) },
 		"the input of a turn":    func(h *Host, _ *Elector) { h.take() },
 		"the end of a group":     func(_ *Host, el *Elector) { (*engine)(el).Ended(nil) },
 		"Electors":               func(h *Host, _ *Elector) { h.Electors() },
@@ -200,4 +203,21 @@ func TestALoopGoesOnWithWhatATurnHasLeft(t *testing.T) {
 		}
 		require.NoError(t, h.Close(t.Context()))
 	})
+}
+
+// What is asked of a loop after its last turn is answered, however much it is: whoever asks waits for the answer, whatever his context says.
+func TestALoopThatEndsAnswersMoreThanATurnTakes(t *testing.T) {
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	el := MustJoin(t, h, GroupOf("g", "n0", "n1"))
+	require.NoError(t, h.intake.Start(&el.group))
+	restoreEmpty(t, el)
+	h.intake.Enter(&el.group, 0, nil)
+	require.True(t, h.turn())
+	h.intake.LimitTurn(1)
+	answered := 0
+	for range 3 {
+		assert.True(t, h.request(protocol.Request{Subject: protocol.Subject{Kind: protocol.AskServe}, Then: func() { answered++ }}))
+	}
+	h.finish()
+	assert.Equal(t, 3, answered)
 }

@@ -131,3 +131,21 @@ func TestAGroupThatJoinsAgainWhileAWatchBeginsIsTheNewest(t *testing.T) {
 	assert.Nil(t, w.unseen, "nothing is kept")
 	assert.NotEqual(t, large, reflect.ValueOf(w.listed).Pointer(), "nor is a map that was large")
 }
+
+// A reader who is told of a change reads the status at once. If it were still the old one, nobody would tell him of the new one.
+func TestAChangeIsToldOnceItIsShown(t *testing.T) {
+	host := IsolatedHost(t, new(memberstate.MemStore))
+	el := MustJoin(t, host, GroupOf("g", "n0"))
+	w := host.watchers.begin()
+	before := el.view.Load()
+	w.mu.Lock() // it cannot be told now
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		(*engine)(el).Show(before.View)
+	}()
+	assert.Eventually(t, func() bool { return el.view.Load() != before }, 20*time.Second, time.Millisecond)
+	w.mu.Unlock()
+	<-shown
+	assert.Same(t, el, w.next())
+}
