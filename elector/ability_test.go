@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -198,6 +199,29 @@ func TestAMemberThatIsNotAbleIsPassedOver(t *testing.T) {
 	})
 }
 
+// An engine that looks at its disk, say, gives up when the answer counts for nothing any more.
+func TestHealthyIsGivenUpWhenItsAnswerIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := singleConfig()
+		c.Vouch = 2 * c.Timing.Heartbeat
+		limits, ends := make(chan time.Duration, 10), make(chan error, 10) // more than it is asked
+		c.Healthy = func(ctx context.Context) error {
+			end, _ := ctx.Deadline()
+			limits <- time.Until(end)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+			ends <- ctx.Err()
+			return ctx.Err()
+		}
+		el := startElector(t, c)
+		assert.Equal(t, c.Vouch, <-limits)
+		assert.ErrorIs(t, <-ends, context.DeadlineExceeded)
+		require.NoError(t, el.Stop(t.Context()))
+	})
+}
+
 func TestAnEngineVouchesByItsWork(t *testing.T) {
 	withCluster(t, 3, func(c *config) { c.Vouch = c.Timing.Detection() }, func(cluster *cluster) {
 		work := func(d time.Duration, stuck *node) {
@@ -217,6 +241,23 @@ func TestAnEngineVouchesByItsWork(t *testing.T) {
 		require.Equal(t, term, leader.el.Status().Term, "nothing happens to an engine that works")
 		work(time.Second, leader)
 		assert.NotEqual(t, leader, cluster.awaitLeader())
+	})
+}
+
+// An engine that watches statuses has neither Lead nor anything else that is called, and its word counts all the same.
+func TestAnEngineWithoutFunctionsVouches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := singleConfig()
+		c.Vouch = c.Timing.Detection()
+		el := startElector(t, c)
+		for range 100 {
+			el.Alive()
+			<-time.After(c.Timing.Heartbeat)
+		}
+		assert.Equal(t, protocol.Able, el.Status().Inability)
+		<-time.After(10 * c.Timing.Detection())
+		assert.Equal(t, protocol.NotAbleSilent, el.Status().Inability)
+		require.NoError(t, el.Stop(t.Context()))
 	})
 }
 

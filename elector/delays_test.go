@@ -159,6 +159,24 @@ func TestFewAppendsWakeTheLoop(t *testing.T) {
 	})
 }
 
+// A follower that hears nothing but appends counts the detection time from one of the last, and not from long before: otherwise it would
+// depose a leader that works.
+func TestAnAppendRestartsTheDetectionTime(t *testing.T) {
+	timing := elector.DefaultTiming()
+	withFollower(t, func(*config) {}, func(f *follower) {
+		<-time.After(timing.Heartbeat)
+		require.NoError(t, f.el.Heard(1, "n1"))
+		<-time.After(timing.Heartbeat / 4)
+		require.NoError(t, f.el.Heard(1, "n1"))
+		<-time.After(timing.Detection() - 1)
+		synctest.Wait()
+		assert.Equal(t, "n1", f.el.Status().Leader)
+		<-time.After(1)
+		synctest.Wait()
+		assert.Empty(t, f.el.Status().Leader)
+	})
+}
+
 // A request that is made in the last turn of a loop, in which its last group ends, is answered
 // although no turn follows.
 func TestRequestsOfTheLastTurnAreAnswered(t *testing.T) {

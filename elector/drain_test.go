@@ -429,6 +429,23 @@ func TestAHostThatWasClosedServesIfItDidBefore(t *testing.T) {
 	}
 }
 
+// Its Run or Start has returned before Close has listed what to stop, so Close stops it, too.
+func TestAGroupThatIsStartedWhileAHostHandsOverIsClosed(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 600, timing: elector.DefaultTiming()}, func(f *fleet) {
+		host := f.hosts[0]
+		require.Greater(t, host.Progress().Led, protocol.UsualMoves)
+		closed := order(host.Close)
+		require.Equal(t, protocol.UsualMoves, host.Progress().Moving, "it has begun to hand over")
+		late := join(t, host, "late", "n0")
+		require.NoError(t, late.Start())
+		<-time.After(time.Minute)
+		require.NoError(t, closed.answered(t))
+		assert.True(t, late.Status().Stopped)
+		assert.Empty(t, host.Electors())
+		f.start(0)
+	})
+}
+
 // The engine starts another group while those that it had are being closed. The loop goes on with it, so nothing is changed from outside.
 func TestAHostThatIsClosedGoesOnDrainingIfAnotherGroupHasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

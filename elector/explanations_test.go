@@ -225,6 +225,27 @@ func TestAReportMeasures(t *testing.T) {
 	})
 }
 
+// An operator reads there why the leader is another one than he expects.
+func TestAReportSaysWhetherAMemberIsToLead(t *testing.T) {
+	withCluster(t, 3, func(c *config) { c.Preferred = []string{"n1"} }, func(cluster *cluster) {
+		cluster.awaitLeader()
+		cluster.pass(time.Second)
+		require.NoError(t, cluster.nodes["n0"].el.Electable(false))
+		cluster.pass(time.Second)
+		for id, n := range cluster.nodes {
+			r, err := n.el.Report(context.Background())
+			require.NoError(t, err)
+			assert.Equal(t, id == "n1", r.Preferred, id)
+			assert.Equal(t, id == "n0", r.LastChoice, id)
+			if id == "n0" {
+				assert.Equal(t, time.Second, r.Unable)
+			} else {
+				assert.Zero(t, r.Unable, id)
+			}
+		}
+	})
+}
+
 // The warning names both terms and the peer. It is logged once a minute, and each message is counted.
 func TestTermsThatAreTooFarApartAreLogged(t *testing.T) {
 	log, c := new(logBuffer), goodConfig()

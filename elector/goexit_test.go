@@ -85,6 +85,23 @@ func TestAHealthyThatEndsItsGoroutineIsABadAnswer(t *testing.T) {
 	})
 }
 
+// It has named no group. If it were waited for, the node would lead nothing any more, and nobody would be asked again.
+func TestAStalledThatEndsItsGoroutineHasReturned(t *testing.T) {
+	var asked atomic.Int32
+	withCluster(t, 1, func(c *config) {
+		c.Stalled = func(context.Context) []string {
+			asked.Add(1)
+			runtime.Goexit()
+			return nil
+		}
+	}, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		cluster.pass(time.Minute)
+		assert.Equal(t, protocol.Able, leader.el.Status().Inability)
+		assert.Greater(t, asked.Load(), int32(10))
+	})
+}
+
 // A member may not vote without the end of its ledger, or without a save.
 func TestALedgerOrAStoreThatEndsItsGoroutineStopsTheMember(t *testing.T) {
 	var asked atomic.Int32

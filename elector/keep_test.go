@@ -107,6 +107,36 @@ func TestTheWordOfAnEngineThatIsReadyDoesNotEndADrainThatIsKept(t *testing.T) {
 	})
 }
 
+// A call that was refused has told the node nothing: the engine's first word is still to come, and is no operator's.
+func TestARefusedWordOfAnEngineDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := elector.IsolatedNode(new(memberstate.MemStore))
+		c.Hold = true
+		require.NoError(t, memberstate.KeepDrained(c.Store, true))
+		h := elector.MustHost(t, c)
+		require.ErrorIs(t, h.Serve(), elector.ErrStopped)
+		require.NoError(t, join(t, h, "g", "n0", "n1").Start())
+		require.NoError(t, h.Serve())
+		assert.NotEqual(t, rpc.Serving, h.Progress().Standing.State, "it is kept drained")
+		require.NoError(t, h.Close(endedContext()))
+	})
+}
+
+// A start that could not read the record does not know whether the node is kept drained, so the next one asks again.
+func TestAStartAsksAgainWhetherTheNodeIsKeptDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(unreadable)
+		require.NoError(t, memberstate.KeepDrained(&store.MemStore, true))
+		h := elector.MustHost(t, elector.IsolatedNode(store))
+		require.ErrorIs(t, join(t, h, "g", "n0").Start(), assert.AnError)
+		store.mended = true
+		require.NoError(t, join(t, h, "g", "n0").Start())
+		assert.True(t, h.Progress().Kept)
+		assert.NotEqual(t, rpc.Serving, h.Progress().Standing.State)
+		require.NoError(t, h.Close(endedContext()))
+	})
+}
+
 // Only the engine knows whether it can lead.
 func TestUndrainDoesNotMakeANodeServeThatStarts(t *testing.T) {
 	withFleet(t, func(node int, c *elector.HostConfig) { c.Hold = node == 0 }, func(f *fleet) {
@@ -201,11 +231,14 @@ func TestANodeIsKeptDrainedWhileItsStartIsCounted(t *testing.T) {
 	})
 }
 
-// unreadable is a store whose record of the node cannot be read.
-type unreadable struct{ memberstate.MemStore }
+// unreadable is a store whose record of the node cannot be read until it is mended.
+type unreadable struct {
+	memberstate.MemStore
+	mended bool
+}
 
 func (s *unreadable) Load(group string) (memberstate.Record, bool, error) {
-	if group == "" {
+	if group == "" && !s.mended {
 		return memberstate.Record{}, false, assert.AnError
 	}
 	return s.MemStore.Load(group)

@@ -126,6 +126,38 @@ func TestALeaseIsNotReturnedAfterItsEndByALateTimer(t *testing.T) {
 	})
 }
 
+// A turn may come before the timer of a lease that has run out, and the others may have elected by then. The turn's time counts, whatever
+// has been promised since.
+func TestALeaseThatHasRunOutIsNotExtended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, el := leasing(t, nil)
+		e, at := (*engine)(el), time.Duration(0)
+		h.clock = func() time.Time { return h.epoch.Add(at) } // no timer fires
+		e.Hold(time.Second)
+		at, h.now = time.Second, time.Second
+		e.Hold(2 * time.Second)
+		_, _, held := el.Lease()
+		assert.False(t, held)
+		e.Hold(0)
+	})
+}
+
+// Whoever finds that a lease is over wakes its timer, so the lease is shown once the timer is there.
+func TestALeaseIsShownOnceItsTimerIsThere(t *testing.T) {
+	h, el := leasing(t, nil)
+	looked := false
+	h.clock = func() time.Time { // the timer is being set
+		looked = true
+		assert.Nil(t, el.extras.Load().lease.Load())
+		return h.epoch
+	}
+	e := (*engine)(el)
+	e.Hold(time.Hour)
+	assert.True(t, looked)
+	assert.NotNil(t, el.extras.Load().lease.Load())
+	e.Hold(0)
+}
+
 // The member may have moved on to a later term by the time at which Lease returns.
 func TestALeaseIsReturnedWithItsOwnTerm(t *testing.T) {
 	h, el := leasing(t, nil)
@@ -192,4 +224,31 @@ func TestASharedLeaseThatHasEndedIsForgotten(t *testing.T) {
 	assert.Len(t, h.shared, 1)
 	e.HoldShared(7, 0)
 	assert.Empty(t, h.shared)
+}
+
+// A lease that has ended has not run out. The next one may have its number, and would be taken for over.
+func TestASharedLeaseThatHasEndedDoesNotRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, ended := range []bool{false, true} {
+			h, _ := withoutLoop(t)
+			e := beatEdge{host: h}
+			if e.HoldShared(7, time.Second); ended {
+				e.HoldShared(7, 0)
+			}
+			<-time.After(time.Minute)
+			synctest.Wait()
+			var over []uint32
+			h.take()
+			h.batch.Drain(nil, func(*protocol.Group, *rpc.Message) {}, func(r *protocol.Request) {
+				if r.Kind == protocol.TellSharedLeaseOver {
+					over = append(over, r.Number)
+				}
+			})
+			if ended {
+				assert.Empty(t, over)
+			} else {
+				assert.Equal(t, []uint32{7}, over)
+			}
+		}
+	})
 }

@@ -125,6 +125,24 @@ func TestAGroupThatWasNotStartedRefusesChangesBesideAnother(t *testing.T) {
 	})
 }
 
+// Its handler still works, so it has not ended, but it takes no orders any more.
+func TestAMemberThatHasFailedSaysThatItHasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, held, store := singleConfig(), make(chan struct{}), new(memberstate.MemStore)
+		c.Store, c.Handlers = store, []elector.RoleHandler{&holdingHandler{held}}
+		el := startElector(t, c)
+		store.Break(errors.New("disk on fire"))
+		<-time.After(time.Second)
+		require.ErrorIs(t, el.SetWeight(2), elector.ErrStopped)
+		for name, err := range map[string]error{"Resign": el.Resign(t.Context()), "Electable": el.Electable(false)} {
+			require.ErrorIs(t, err, elector.ErrStopped, name)
+			assert.ErrorContains(t, err, "has stopped", name)
+		}
+		close(held)
+		require.ErrorContains(t, el.Stop(t.Context()), "disk on fire")
+	})
+}
+
 // A group that was not started has not loaded its vote yet.
 func TestAGroupThatWasNotStartedDoesNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
