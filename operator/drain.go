@@ -135,13 +135,13 @@ func (s *service) Drain(q *electorpb.DrainRequest, stream grpc.ServerStreamingSe
 	if err := s.meant(q.GetIncarnation()); err != nil {
 		return toStatus(err)
 	}
+	if q.GetInFlight() > math.MaxInt32 {
+		return status.Errorf(codes.InvalidArgument, "%d groups at a time are too many", q.GetInFlight())
+	}
 	if q.GetKeep() {
 		if err := s.host.KeepDrained(true); err != nil {
 			return toStatus(err)
 		}
-	}
-	if q.GetInFlight() > math.MaxInt32 {
-		return status.Errorf(codes.InvalidArgument, "%d groups at a time are too many", q.GetInFlight())
 	}
 	ctx, cancel, wait := stream.Context(), func() {}, time.Duration(q.GetWaitNanos())
 	if wait > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
-// telling is a node that tells this of a drain, and of its table. Then it ends the call, unless somebody wants to know when the
+// telling is a node that tells this of a drain, of its table, and of its groups. Then it ends the call, unless somebody wants to know when the
 // caller has left.
 type telling struct {
 	electorpb.UnimplementedOperatorServiceServer
@@ -42,6 +42,13 @@ func (n *telling) Table(_ *electorpb.TableRequest, stream grpc.ServerStreamingSe
 	return n.end(stream)
 }
 
+func (n *telling) Statuses(_ *electorpb.StatusesRequest, stream grpc.ServerStreamingServer[electorpb.StatusesResponse]) error {
+	if err := stream.Send(&electorpb.StatusesResponse{Statuses: []*electorpb.Status{{Group: "orders"}}}); err != nil {
+		return err
+	}
+	return n.end(stream)
+}
+
 func (n *telling) end(stream grpc.ServerStream) error {
 	if n.left != nil {
 		<-stream.Context().Done()
@@ -55,7 +62,6 @@ func leads(groups uint64) *electorpb.DrainResponse {
 	return &electorpb.DrainResponse{Progress: &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINING, Led: groups}}
 }
 
-// drained is the last thing that a node says.
 // Who does not want to see how far a drain has come gives no function.
 func TestADrainNeedsNobodyWhoWatchesIt(t *testing.T) {
 	node := &telling{drain: []*electorpb.DrainResponse{leads(7), drained()}}
@@ -64,6 +70,7 @@ func TestADrainNeedsNobodyWhoWatchesIt(t *testing.T) {
 	assert.Equal(t, 7, last.Moved)
 }
 
+// drained is the last thing that a node says.
 func drained() *electorpb.DrainResponse {
 	return &electorpb.DrainResponse{Progress: &electorpb.Progress{State: electorpb.NodeState_NODE_STATE_DRAINED, Moved: 7}, Ended: new(electorpb.DrainEnd)}
 }
@@ -79,6 +86,22 @@ func TestAnOperatorIsToldHowFarADrainHasCome(t *testing.T) {
 	assert.Equal(t, 7, last.Moved)
 }
 
+// One connection may serve several users, and what one of them is careful about must not get lost, nor bind the others.
+func TestClientsOfOneConnectionDoNotChangeEachOther(t *testing.T) {
+	node := &telling{drain: []*electorpb.DrainResponse{drained()}}
+	c := dialled(t, node)
+	asks := func(c *Client, incarnation uint64, inFlight uint32) {
+		t.Helper()
+		_, err := c.Drain(t.Context(), 0, nil)
+		require.NoError(t, err)
+		assert.Equal(t, incarnation, node.asked.GetIncarnation())
+		assert.Equal(t, inFlight, node.asked.GetInFlight())
+	}
+	asks(c.ForProcess(5).InFlight(16), 5, 16)
+	asks(c.InFlight(16).ForProcess(5), 5, 16)
+	asks(c, 0, 0)
+}
+
 // A node that says nothing more may still lead.
 func TestADrainIsNotOverUntilTheNodeSaysSo(t *testing.T) {
 	last, err := dialled(t, &telling{drain: []*electorpb.DrainResponse{leads(7)}}).Drain(t.Context(), 0, func(elector.Progress) {})
@@ -87,12 +110,26 @@ func TestADrainIsNotOverUntilTheNodeSaysSo(t *testing.T) {
 	assert.Equal(t, 7, last.Led)
 }
 
-// A program may drain, and read tables, again and again over one connection.
+// Somebody has undrained it meanwhile. The operator learns that it serves, as from any other drain.
+func TestADrainThatIsToBeKeptEndsWhenTheNodeServes(t *testing.T) {
+	serves := &electorpb.DrainResponse{Progress: new(electorpb.Progress), Ended: new(electorpb.DrainEnd)}
+	_, err := dialled(t, &telling{drain: []*electorpb.DrainResponse{serves}}).DrainAndKeep(t.Context(), 0, nil)
+	require.ErrorIs(t, err, elector.ErrServing)
+	assert.NotErrorIs(t, err, ErrNotKept)
+}
+
+// A program may drain, read tables, and look for a group, again and again over one connection.
 func TestNothingOfACallIsLeftBehind(t *testing.T) {
 	for name, call := range map[string]func(c *Client) error{
 		"drain": func(c *Client) error { _, err := c.Drain(t.Context(), 0, func(elector.Progress) {}); return err },
 		"table": func(c *Client) error {
 			for _, err := range c.Table(t.Context(), "") {
+				return err
+			}
+			return nil
+		},
+		"statuses": func(c *Client) error {
+			for _, err := range c.Statuses(t.Context(), "") {
 				return err
 			}
 			return nil

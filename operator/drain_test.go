@@ -220,9 +220,17 @@ func TestADrainHandsOverAsManyGroupsAtATimeAsIsAsked(t *testing.T) {
 		assert.Equal(t, 3, first.host.Progress().Moving)
 		cancel()
 		assert.Equal(t, codes.Canceled, status.Code(<-ended))
-		err := first.Drain(&electorpb.DrainRequest{InFlight: math.MaxInt32 + 1}, &drains{ctx: t.Context()})
-		assert.Equal(t, codes.InvalidArgument, status.Code(err))
+		assert.NoError(t, first.Drain(&electorpb.DrainRequest{InFlight: math.MaxInt32}, &drains{ctx: t.Context()}))
 	})
+}
+
+// An operator whose order is refused does not expect that the node is drained after its next start.
+func TestADrainThatIsRefusedChangesNothing(t *testing.T) {
+	s := alone(t, new(memberstate.MemStore), false)
+	err := s.Drain(&electorpb.DrainRequest{InFlight: math.MaxInt32 + 1, Keep: true}, &drains{ctx: t.Context()})
+	assert.Equal(t, codes.InvalidArgument, status.Code(err))
+	assert.False(t, s.host.Progress().Kept)
+	assert.Equal(t, rpc.Serving, s.host.Progress().Standing.State)
 }
 
 func TestADrainEndsWhenTheNodeIsToServe(t *testing.T) {

@@ -82,9 +82,12 @@ func TestStatusesOfManyGroupsAreStreamed(t *testing.T) {
 
 // A client that wants all in one message is told why that is not possible.
 func TestTooManyStatusesForOneMessageAreRefused(t *testing.T) {
+	fits, err := serviceOf(t, groupsOf("g", mostTogether)...).Status(t.Context(), new(electorpb.StatusRequest))
+	require.NoError(t, err)
+	assert.Len(t, fits.GetStatuses(), mostTogether)
 	node := serviceOf(t, groupsOf("g", mostTogether+1)...)
 	c := dialled(t, node)
-	_, err := c.Status(t.Context(), "")
+	_, err = c.Status(t.Context(), "")
 	assert.ErrorContains(t, err, "the node has 10001 groups")
 	assert.Equal(t, codes.ResourceExhausted, status.Code(err))
 	all, err := c.Status(t.Context(), "g-000007")
@@ -176,6 +179,11 @@ func TestTheNodeBoundsTheExamples(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, answer.GetExamples(), mostExamples)
 	assert.EqualValues(t, mostExamples+1, answer.GetTroubled())
+	for version, c := range map[string]*Client{"present": dialled(t, node), "older": dialled(t, older{node: node})} {
+		sum, err := c.Summary(t.Context(), "", 3)
+		require.NoError(t, err, version)
+		assert.Len(t, sum.Examples, 3, "as many as were asked for, by a node of the %s version", version)
+	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, node.host.Close(stopped))

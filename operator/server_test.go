@@ -134,6 +134,22 @@ func TestBeforeResignIsCalledWhileTheMemberLeads(t *testing.T) {
 	})
 }
 
+// registrar keeps what is registered with it.
+type registrar struct{ registered any }
+
+func (r *registrar) RegisterService(_ *grpc.ServiceDesc, impl any) { r.registered = impl }
+
+// An engine that has asked for it relies on being called.
+func TestARegisteredServiceHasItsOptions(t *testing.T) {
+	var r registrar
+	var told []string
+	Register(&r, serviceOf(t).host, nil, BeforeResign(func(group string) { told = append(told, group) }))
+	registered, is := r.registered.(*service)
+	require.True(t, is)
+	registered.beforeResign("orders")
+	assert.Equal(t, []string{"orders"}, told)
+}
+
 // running returns the leader of two nodes, which cannot pause its writes, and a channel that
 // blocks its loop.
 func running(t *testing.T) (s *service, paused <-chan context.Context, hold chan struct{}) {
