@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"log/slog"
@@ -149,6 +150,38 @@ func TestAnOfficeIsPrintedFromBeginningToEnd(t *testing.T) {
 		}
 		assert.Equal(t, []string{"lead", "lease", "unlead"}, told)
 	})
+}
+
+// A script would take the lease of the next leader for this one's.
+func TestTheLeaseOfAnotherTermIsNotPrinted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		m := member{id: "n", group: "g", out: NewPrinter(&out, true), leases: true}
+		h := &holder{term: 4, until: time.Now().Add(time.Minute), held: true}
+		m.elects(h, time.Second, time.Minute, Config{})
+		ctx, leave := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- m.lead(ctx, 3) }()
+		<-time.After(time.Minute)
+		leave()
+		require.NoError(t, <-ended)
+		assert.NotContains(t, out.String(), `"event":"lease"`)
+	})
+}
+
+// doomed is an election that ends with an error.
+type doomed struct{ story }
+
+func (d *doomed) Run(ctx context.Context) error { return errors.Join(d.story.Run(ctx), assert.AnError) }
+
+// Whoever reads only the lines learns why there are no more.
+func TestTheLastLineSaysWhyAMemberHasStopped(t *testing.T) {
+	var out strings.Builder
+	m := member{id: "n", group: "g", out: NewPrinter(&out, false)}
+	m.election = &doomed{story{all: []elector.Status{{Revision: 1, Term: 3, Leader: "o"}}, told: make(chan struct{})}}
+	require.ErrorIs(t, m.run(t.Context(), 3), assert.AnError)
+	lines := withoutTimes(t, out.String())
+	assert.Equal(t, "n  stopped with an error: "+assert.AnError.Error(), lines[len(lines)-1])
 }
 
 // The deadline that the watchdogs get leaves them time to kill the program within the lease.

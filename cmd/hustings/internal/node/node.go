@@ -65,13 +65,18 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	}
 	leads, cancel := n.untilOutOfService(ctx)
 	defer cancel()
+	return n.followed(func() error { return n.run(leads, kept.Term) })
+}
+
+// followed runs something, and meanwhile says how the node is. It goes on while the node drains, when others want to know most.
+func (n *node) followed(run func() error) error {
 	watching, stopWatching := context.WithCancel(context.Background())
 	var following sync.WaitGroup
 	following.Go(func() { n.health.follow(watching, &n.member) })
 	following.Go(func() { n.service.follow(watching, &n.member, n.loops) })
 	defer following.Wait()
 	defer stopWatching()
-	return n.run(leads, kept.Term)
+	return run()
 }
 
 // node is a member that votes.

@@ -158,8 +158,11 @@ func TestLocalNodesElectAndCleanUp(t *testing.T) {
 	assert.NotContains(t, logged.String(), "not transferred", "because no node is left to take over")
 }
 
-// If one of the nodes cannot run, all end, because the others might need it for a quorum.
+// If one of the nodes cannot run, all end, because the others might need it for a quorum. They leave no files behind.
 func TestLocalEndsWithAnyOfItsNodes(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir) // on Windows
 	var taken net.Listener
 	ended := make(chan error, 1)
 	go func() {
@@ -178,4 +181,7 @@ func TestLocalEndsWithAnyOfItsNodes(t *testing.T) {
 		require.FailNow(t, "the other nodes go on")
 	}
 	require.NoError(t, taken.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
 // manager is a service manager that keeps what it is told.
@@ -111,6 +112,38 @@ func TestAServiceThatStopsSaysHowFarItHasDrained(t *testing.T) {
 		told()
 		x.leader.service.stop(&member{election: x.leader.election}, time.Second)
 		assert.Equal(t, []string{"STOPPING=1\nEXTEND_TIMEOUT_USEC=1000000", "STATUS=stopping"}, told(), "it contends for a lease")
+	})
+}
+
+// A load balancer must learn that a node drains, and not only that it is gone.
+func TestANodeSaysHowItIsUntilItEnds(t *testing.T) {
+	withTrio(t, time.Minute, nil, func(x *trio) {
+		m := new(manager)
+		x.leader.service = &service{to: m}
+		ctx, stop := context.WithCancel(x.t.Context())
+		leads, cancel := x.leader.untilOutOfService(ctx)
+		defer cancel()
+		assert.ErrorIs(t, x.leader.followed(func() error {
+			assert.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, x.health())
+			assert.Contains(t, m.takes()[0], "READY=1")
+			stop()
+			<-leads.Done()
+			assert.Equal(t, grpc_health_v1.HealthCheckResponse_NOT_SERVING, x.health())
+			assert.Equal(t, "STATUS=stopping: drained, 1 of 1 groups were handed over", last(m.takes()))
+			return assert.AnError
+		}), assert.AnError)
+	})
+}
+
+// It would be started as if it were to stay.
+func TestAServiceThatStopsDoesNotBecomeReady(t *testing.T) {
+	withTrio(t, time.Minute, nil, func(x *trio) {
+		m := new(manager)
+		s := &service{to: m}
+		s.stop(&x.leader.member, time.Second)
+		assert.Equal(t, []string{"STOPPING=1\nEXTEND_TIMEOUT_USEC=1000000", "STATUS=stopping: 0 of 1 groups are handed over"}, m.takes())
+		s.stop(&member{host: x.hosts[1], election: x.hosts[1].Electors()[0]}, time.Second)
+		assert.Equal(t, "STATUS=stopping", last(m.takes()), "it leads nothing that could be handed over")
 	})
 }
 
