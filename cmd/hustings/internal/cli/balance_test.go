@@ -52,7 +52,7 @@ func TestBalanceSaysWhichNodesDidNotAnswer(t *testing.T) {
 	code, stdout, _ := run("balance", "plan", "-a", gone[0], "--json")
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stdout, `"error":"`)
-	for _, wrong := range [][]string{{"balance"}, {"balance", "maybe"}, {"balance", "on", "--every", "0s"}} {
+	for _, wrong := range [][]string{{"balance"}, {"balance", "maybe"}, {"balance", "on", "--every", "0s"}, {"balance", "on", "--every", "-1s"}} {
 		fail(t, exitUsage, wrong...)
 	}
 }

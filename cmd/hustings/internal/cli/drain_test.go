@@ -239,7 +239,9 @@ func TestADrainIsOfOneNode(t *testing.T) {
 		assert.Contains(t, fail(t, exitUsage, what, "-a", "n0:7000", "--ca", "x"), "TLS needs --tls")
 	}
 	assert.Contains(t, fail(t, exitUsage, "drain", "--wait", "0s"), "--wait is 0s, want more than 0s")
+	assert.Contains(t, fail(t, exitUsage, "drain", "--wait", "-1s"), "--wait is -1s, want more than 0s")
 	assert.Contains(t, fail(t, exitUsage, "drain", "-a", "n0:7000", "--in-flight", "0"), "--in-flight is 0, want 1 to 2147483647")
+	assert.Contains(t, fail(t, exitUsage, "drain", "-a", "n0:7000", "--in-flight", "2147483648"), "--in-flight is 2147483648, want 1 to 2147483647")
 	gone, err := node.FreeAddresses(1)
 	require.NoError(t, err)
 	assert.Contains(t, fail(t, exitFailed, "drain", "-a", gone[0]), "connection refused")

@@ -33,9 +33,10 @@ type serveFlags struct {
 	drainWait          time.Duration
 	asJSON, verbose    bool
 	log                string
+	run                func(context.Context, node.Config, *node.Printer, *slog.Logger) error // is node.Run, except in tests
 }
 
-func newServe() *cobra.Command { return new(serveFlags).command() }
+func newServe() *cobra.Command { return (&serveFlags{run: node.Run}).command() }
 
 func (f *serveFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
@@ -127,7 +128,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return err
 	}
 	config.Hurry = hurry
-	if err = node.Run(ctx, config, out, log); errors.As(err, new(node.ConfigError)) {
+	if err = f.run(ctx, config, out, log); errors.As(err, new(node.ConfigError)) {
 		return usageError{err}
 	}
 	return err

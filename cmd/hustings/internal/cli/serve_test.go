@@ -51,10 +51,10 @@ drain_wait: 7s
 	require.NoError(t, os.WriteFile("certs/n0.crt", nil, 0o600))
 	c, err = configured(t, "--config", file, "--group", "users", "--leases=false", "--members", "n0=h:1", "--observers", "n5=h:2",
 		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network",
-		"--alive", "false", "--notify", "--vouch", "7s", "--drain-wait", "3s")
+		"--alive", "false", "--notify", "--vouch", "7s", "--drain-wait", "3s", "--listen", "h:9", "--data", "elsewhere", "--http", "h:10")
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{
-		File: file, Node: "n0", Group: "users", Data: "/var/lib/hustings", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
+		File: file, Node: "n0", Group: "users", Listen: "h:9", Data: "elsewhere", HTTP: "h:10", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
 		Alive: "false", Notify: true, Vouch: 7 * time.Second, DrainWait: &wait,
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
@@ -130,6 +130,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "0"), "--local is 0, want 1 to 64")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "65"), "--local is 65, want 1 to 64")
 	unused := fail(t, exitUsage, "serve", "--local", "3", "--data", "d", "--http", ":1", "--config", file, "--tls", "d", "--members", "n0=h:1", "--exec", "true", "--new")
 	assert.Contains(t, unused, "--local does not go with --config, --data, --http, --members, --new, --tls, only with")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--alive", "true"), "--alive has a meaning only with --exec")

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/stress"
 )
 
 // commandVariable makes this test's binary run the command, with these arguments.
@@ -30,12 +32,13 @@ func beTheCommand() {
 	}
 }
 
-// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3.
-func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
+// interrupted runs the command in a child process, interrupts it, and returns what it has printed. It must end as unfinished.
+func interrupted(t *testing.T, command string) (stdout string) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.Command(self)
-	child.Env = append(os.Environ(), commandVariable+"=sim --json --until-failure --duration 1s")
+	child.Env = append(os.Environ(), commandVariable+"="+command)
 	var out strings.Builder
 	child.Stdout = &out
 	says, err := child.StderrPipe()
@@ -52,9 +55,23 @@ func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
 	failed := new(exec.ExitError)
 	require.ErrorAs(t, <-ended, &failed)
 	assert.Equal(t, exitUnfinished, failed.ExitCode())
+	return out.String()
+}
+
+// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3.
+func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
 	var r simReport
-	require.NoError(t, json.Unmarshal([]byte(out.String()), &r))
+	require.NoError(t, json.Unmarshal([]byte(interrupted(t, "sim --json --until-failure --duration 1s")), &r))
 	assert.Zero(t, r.Violations)
 	assert.False(t, r.Complete)
 	assert.Contains(t, r.Stopped, "interrupted after ")
+}
+
+// Nobody must take a part of the figures for all of them.
+func TestInterruptedMeasurementsAreReportedAsSuch(t *testing.T) {
+	var r stress.Report
+	require.NoError(t, json.Unmarshal([]byte(interrupted(t, "stress --groups 20 --for 1h --json")), &r))
+	assert.Equal(t, 20, r.Groups)
+	assert.False(t, r.Complete)
+	assert.Contains(t, r.Stopped, "interrupted while ")
 }

@@ -50,6 +50,7 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 		return usageError{errors.New("--group is not given, and the node has several groups")}
 	}
 	w := watcher{operation: o, cmd: cmd, files: files}
+	w.once = w.watchOnce
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	var watching sync.WaitGroup
@@ -78,6 +79,7 @@ type watcher struct {
 	cmd   *cobra.Command
 	files *grpcrpc.TLS
 	stop  context.CancelFunc
+	once  func(ctx context.Context, address string, heard func()) error // is watchOnce, except in tests
 
 	mu  sync.Mutex
 	err error // of stdout
@@ -115,7 +117,7 @@ func (w *watcher) print(s shownStatus) {
 func (w *watcher) follow(ctx context.Context, address string) {
 	waits, told := backoff.Waits{Shortest: 250 * time.Millisecond, Longest: 4 * time.Second}, false
 	for {
-		err := w.watchOnce(ctx, address, func() {
+		err := w.once(ctx, address, func() {
 			told = false
 			waits.Reset()
 		})
