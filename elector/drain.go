@@ -141,7 +141,7 @@ func (h *Host) standAsBefore(drains bool) {
 	}
 	h.entering <- struct{}{}
 	defer func() { <-h.entering }()
-	if !h.awaitLoop() { // the node is the loop's; and no other loop is started meanwhile
+	if !h.awaitLoop() { // a loop that was started meanwhile runs, and the node is its own; no other one is started now
 		return
 	}
 	h.node.Protect(false) // the order came when no loop ran to end it, or while the groups ended

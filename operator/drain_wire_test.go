@@ -18,7 +18,7 @@ import (
 
 func TestOperatorsDrainNodes(t *testing.T) {
 	s := newSite(t)
-	first := s.leader(0)
+	first := s.settled()
 	c := s.dial(first.Leader)
 	now, err := c.Nodes(s.ctx)
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestOperatorsDrainNodes(t *testing.T) {
 
 func TestOperatorsKeepNodesDrained(t *testing.T) {
 	s := newSite(t)
-	c := s.dial(s.leader(0).Leader)
+	c := s.dial(s.settled().Leader)
 	last, err := c.DrainAndKeep(s.ctx, 0, func(elector.Progress) {})
 	require.NoError(t, err)
 	assert.True(t, last.Kept)
@@ -80,7 +80,7 @@ func TestOperatorsKeepNodesDrained(t *testing.T) {
 // Nobody else serves, so the last node leads on.
 func TestADrainThatIsStuckSaysWhichGroupsAreLeft(t *testing.T) {
 	s := newSite(t)
-	leader := s.leader(0).Leader
+	leader := s.settled().Leader
 	for _, node := range nodes {
 		if node != leader {
 			_, err := s.dial(node).Drain(s.ctx, 0, func(elector.Progress) {})

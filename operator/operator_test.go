@@ -121,6 +121,19 @@ func (s *site) leader(after memberstate.Term) elector.Status {
 	return elector.Status{}
 }
 
+// settled waits for a leader that keeps its office from now on, also where the machine has so much other work that nodes are
+// silent for long.
+func (s *site) settled() elector.Status {
+	s.t.Helper()
+	s.leader(0)
+	patient := elector.DefaultTiming()
+	patient.Leak = 10
+	for _, m := range s.members {
+		require.NoError(s.t, m.SetTiming(patient))
+	}
+	return s.leader(0)
+}
+
 func (s *site) dialLeader() *operator.Client {
 	s.t.Helper()
 	c, err := operator.DialLeader(s.ctx, []string{"127.0.0.1:1", s.addresses["n1"]}, s.files, "orders")
