@@ -68,17 +68,6 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	return n.followed(func() error { return n.run(leads, kept.Term) })
 }
 
-// followed runs something, and meanwhile says how the node is. It goes on while the node drains, when others want to know most.
-func (n *node) followed(run func() error) error {
-	watching, stopWatching := context.WithCancel(context.Background())
-	var following sync.WaitGroup
-	following.Go(func() { n.health.follow(watching, &n.member) })
-	following.Go(func() { n.service.follow(watching, &n.member, n.loops) })
-	defer following.Wait()
-	defer stopWatching()
-	return run()
-}
-
 // node is a member that votes.
 type node struct {
 	member
@@ -89,6 +78,17 @@ type node struct {
 	transport *grpcrpc.Transport
 	health    *healthService
 	detection time.Duration // the others take a leader for dead that is silent for so long
+}
+
+// followed runs something, and meanwhile says how the node is. It goes on while the node drains, when others want to know most.
+func (n *node) followed(run func() error) error {
+	watching, stopWatching := context.WithCancel(context.Background())
+	var following sync.WaitGroup
+	following.Go(func() { n.health.follow(watching, &n.member) })
+	following.Go(func() { n.service.follow(watching, &n.member, n.loops) })
+	defer following.Wait()
+	defer stopWatching()
+	return run()
 }
 
 // loops returns nil when the host's loop has answered a question.
