@@ -4,9 +4,11 @@ package simulated
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -351,10 +353,11 @@ func (w *World) serveClient(number int, r *rand.Rand) {
 	}
 }
 
-// Await is what a client's router does: it looks who says that it leads, or who is said to. Now and then its table is old.
+// Await is what a client's router does: it looks who says that it leads, or who is said to. Now and then its table is as old as that of
+// the node that is furthest behind.
 func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
 	if known := w.leadersOf(group); len(known) > 0 && rand.IntN(8) == 0 {
-		return known[rand.IntN(len(known))], nil
+		return slices.MinFunc(known, func(a, b route.Leader) int { return cmp.Compare(a.Term, b.Term) }), nil
 	}
 	return w.AwaitNewer(ctx, group, 0)
 }
