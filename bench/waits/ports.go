@@ -6,17 +6,18 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 )
 
-// freePorts finds groups of so many free ports in a row.
+// freePorts finds groups of at most four free ports in a row, none of them twice.
 func freePorts(groups, inARow int) (firsts []int, err error) {
 	for range 1000 {
 		if len(firsts) == groups {
 			return firsts, nil
 		}
 		first := 12_000 + rand.IntN(4000)*4 // below those that systems give to connections
-		if areFree(first, inARow) {
+		if !slices.Contains(firsts, first) && areFree(first, inARow) {
 			firsts = append(firsts, first)
 		}
 	}

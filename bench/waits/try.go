@@ -37,12 +37,41 @@ type process struct {
 	data   string   // the folder of its data
 	disk   *faultdisk.Disk
 	cmd    *exec.Cmd
+	ended  chan struct{} // closed when it has
 }
 
 func (p *process) start() error {
 	p.cmd = exec.Command(p.binary, append(p.args, p.first...)...)
 	p.first = nil
-	return p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		p.cmd = nil
+		return err
+	}
+	cmd, ended := p.cmd, make(chan struct{})
+	p.ended = ended
+	go func() {
+		_ = cmd.Wait() // by a signal, or by itself
+		close(ended)
+	}()
+	return nil
+}
+
+// none of the processes.
+const none = -1
+
+// checkRuns returns an error if a process but one has ended by itself, since then something else is measured than was asked.
+func checkRuns(processes []*process, but int) error {
+	for i, p := range processes {
+		if i == but || p.cmd == nil { // nil: it was told to end
+			continue
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("process %d has ended by itself: %v", i, p.cmd.ProcessState)
+		default:
+		}
+	}
+	return nil
 }
 
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
@@ -54,7 +83,7 @@ func (p *process) end(s syscall.Signal) {
 	}
 	_ = p.signal(syscall.SIGCONT)
 	_ = p.signal(s)
-	_ = p.cmd.Wait() // by a signal
+	<-p.ended
 	p.cmd = nil
 }
 
@@ -139,6 +168,9 @@ func (s *series) try(ctx context.Context, o options, binaries map[string]string,
 		return err
 	}
 	sleep(ctx, settles)
+	if err := checkRuns(processes, none); err != nil {
+		return fmt.Errorf("%w: %w", errNotUp, err)
+	}
 	return s.measure(ctx, o, &acks, st, processes)
 }
 
@@ -162,7 +194,7 @@ func (s *series) measure(ctx context.Context, o options, acks *acks, st store, p
 		lasted, perSecond := acks.since(began)
 		s.Latencies, s.PerSecond = append(s.Latencies, lasted...), append(s.PerSecond, perSecond)
 	}
-	return ctx.Err()
+	return errors.Join(ctx.Err(), checkRuns(processes, leader))
 }
 
 // quiet says whether nothing happens.
