@@ -13,6 +13,7 @@ require (
 	github.com/hustings/hustings v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/examples/ledger v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/internal/faultdisk v0.0.0-00010101000000-000000000000
+	github.com/stretchr/testify v1.12.1
 )
 
 require (
@@ -43,6 +44,7 @@ require (
 	github.com/minio/minlz v1.0.1-0.20250507153514-87eb42fe8882 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/rogpeppe/go-internal v1.14.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/exp v0.0.0-20230626212559-97b1e661b5df // indirect
 )
 
