@@ -77,43 +77,47 @@ func TestAFullFileIsReplaced(t *testing.T) {
 	closed(t, s)
 }
 
-// A batch begins on the last page of a half only if it ends there, because what follows is the other half.
-func TestABatchThatDoesNotFitMakesANewFile(t *testing.T) {
+// almostFull is a store that has room for one save.
+func almostFull(t *testing.T) (*memberstate.FileStore, *crashdisk.Disk) {
+	t.Helper()
 	disk := new(crashdisk.Disk)
 	disk.Later = never
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	saves(t, s, 1, s.Left()-1)
 	require.Equal(t, 1, s.Left())
-	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("long", 1500), 1, "n1")}), "two pages")
-	assert.Equal(t, 8-3, s.Left(), "of the eight pages of a half the header has one, and all records have two")
-	assert.True(t, memberstate.Clean(disk.Get("n0")))
+	return s, disk
+}
+
+// opensAgain closes a store, and checks that it has the same records when it is opened again.
+func opensAgain(t *testing.T, s *memberstate.FileStore, disk *crashdisk.Disk) {
+	t.Helper()
 	holds := s.Records()
-	require.Len(t, holds, 2)
 	closed(t, s)
-	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	assert.Equal(t, holds, s.Records())
 	closed(t, s)
 }
 
+// A batch begins on the last page of a half only if it ends there, because what follows is the other half.
+func TestABatchThatDoesNotFitMakesANewFile(t *testing.T) {
+	s, disk := almostFull(t)
+	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("long", 1500), 1, "n1")}), "two pages")
+	assert.Equal(t, 8-3, s.Left(), "of the eight pages of a half the header has one, and all records have two")
+	assert.True(t, memberstate.Clean(disk.Get("n0")))
+	require.Len(t, s.Records(), 2)
+	opensAgain(t, s, disk)
+}
+
 // Its last sector may be the last one of the half.
 func TestABatchMayEndWithItsHalf(t *testing.T) {
-	disk := new(crashdisk.Disk)
-	disk.Later = never
-	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
-	require.NoError(t, err)
-	saves(t, s, 1, s.Left()-1)
+	s, disk := almostFull(t)
 	require.NoError(t, s.Save([]memberstate.Record{written(strings.Repeat("g", 3500), 1, "n1")}), "eight sectors")
 	require.Zero(t, s.Left())
 	text := disk.Get("n0")
 	require.NotEqual(t, make([]byte, memberstate.SectorSize), text[len(text)-memberstate.SectorSize:])
-	holds := s.Records()
-	closed(t, s)
-	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
-	require.NoError(t, err)
-	assert.Equal(t, holds, s.Records())
-	closed(t, s)
+	opensAgain(t, s, disk)
 }
 
 // A batch that is larger than the file makes a larger file.

@@ -46,17 +46,24 @@ func TestALeaseThatEntersPutsOffNothing(t *testing.T) {
 	assert.Equal(t, next, k.look.at)
 }
 
-// Looks that wait for their turn are forgotten when the keeper rests. Otherwise one of them would pass for a part of the
-// next look, and end that.
-func TestALookFromBeforeARestEndsNoOther(t *testing.T) {
+// aLookWaits is a keeper whose first look was given up and has not been answered yet, so that the second one waits for its turn.
+func aLookWaits(t *testing.T) (d *desk, k *Keeper, at time.Duration, hangs Call) {
+	t.Helper()
 	d, k, timing := newDesk(t)
 	k.rules.Limits.Calls[Read], k.rules.Timing.Timeout = 1, timing.Poll
-	at, hangs := d.asks(t, k, 0, Read)
-	for range 3 { // the first look is given up, and the second waits for its turn
+	at, hangs = d.asks(t, k, 0, Read)
+	for range 3 {
 		at += timing.Poll
 		k.Step(at, Tick{}, d)
 	}
 	require.NotEmpty(t, k.calls.lanes[Read].waiting)
+	return d, k, at, hangs
+}
+
+// Looks that wait for their turn are forgotten when the keeper rests. Otherwise one of them would pass for a part of the
+// next look, and end that.
+func TestALookFromBeforeARestEndsNoOther(t *testing.T) {
+	d, k, at, hangs := aLookWaits(t)
 	k.Step(at, Retire{Name: "g"}, d)
 	k.Step(at, Enter{Name: "g"}, d)
 	at = k.look.soon
@@ -70,14 +77,7 @@ func TestALookFromBeforeARestEndsNoOther(t *testing.T) {
 // A look that waits for its turn may have nothing to read any more, because its leases have ended. Then it is over, and others
 // follow.
 func TestALookWithNothingToReadIsOver(t *testing.T) {
-	d, k, timing := newDesk(t)
-	k.rules.Limits.Calls[Read], k.rules.Timing.Timeout = 1, timing.Poll
-	at, hangs := d.asks(t, k, 0, Read)
-	for range 3 { // the first look is given up, and the second waits for its turn
-		at += timing.Poll
-		k.Step(at, Tick{}, d)
-	}
-	require.NotEmpty(t, k.calls.lanes[Read].waiting)
+	d, k, at, hangs := aLookWaits(t)
 	k.Step(at, Enter{Name: "h"}, d)
 	k.Step(at, Retire{Name: "g"}, d)
 	k.Step(at, &Answer{Number: hangs.Number}, d)
