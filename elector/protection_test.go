@@ -118,6 +118,21 @@ func TestProtectionEndsWithClose(t *testing.T) {
 	}
 }
 
+// What the operator has ordered beside it lasts.
+func TestANodeThatWasDrainedAndProtectedIsDrainedAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		el := join(t, host, "g", "n0", "n1")
+		require.NoError(t, el.Start())
+		require.NoError(t, host.Drain(t.Context()))
+		require.NoError(t, host.Protect(true))
+		require.NoError(t, el.Stop(endedContext()))
+		require.NoError(t, host.Close(t.Context()))
+		assert.False(t, host.Progress().Protected)
+		assert.Equal(t, rpc.Drained, host.Progress().Standing.State)
+	})
+}
+
 func TestAnOrderForOneGroupIsDoneUnderProtection(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		require.NoError(t, f.hosts[0].Protect(true))
