@@ -4,8 +4,8 @@
 //	go run . --quick    in less than forty seconds; writes nothing
 //	go run . --json     prints one line of JSON
 //	go run . --only failover,events
-//	go run . --only groups --long     up to 100,000 groups, in half an hour
-//	go run . --only drain --long      up to 100,000 groups, in six minutes
+//	go run . --only groups --long     up to 100,000 groups, in seven minutes
+//	go run . --only drain --long      up to 100,000 groups, in three minutes
 //	go run . --only failover --keep   writes these sections to results/, beside the others of the last run
 //
 // Interrupted, it reports what it has.
