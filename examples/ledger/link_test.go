@@ -31,10 +31,16 @@ func newLink(t *testing.T, to string) *link {
 	return l
 }
 
-// set cuts directions of the link, and mends the others.
-func (l *link) set(calls, answers bool) {
-	for _, p := range l.proxies {
-		p.SetHeld(faultproxy.Calls, calls)
-		p.SetHeld(faultproxy.Answers, answers)
+// The ports of a link, in their order.
+const (
+	engines = iota
+	electors
+)
+
+// set cuts directions of ports of the link, and mends the others.
+func (l *link) set(calls, answers bool, ports ...int) {
+	for _, port := range ports {
+		l.proxies[port].SetHeld(faultproxy.Calls, calls)
+		l.proxies[port].SetHeld(faultproxy.Answers, answers)
 	}
 }

@@ -1,8 +1,8 @@
 // Command ledger is a small replicated storage engine on hustings.
 //
-//	go run ./examples/ledger                    three nodes in this process, and a prompt
-//	go run ./examples/ledger --node n0 --new    one of three nodes, for the first time
-//	go run ./examples/ledger --ask              a prompt for nodes that run elsewhere
+//	go run ./examples/ledger                                  three nodes in this process, and a prompt
+//	go run ./examples/ledger --node n0 --data /tmp/n0 --new   one of three nodes, for the first time
+//	go run ./examples/ledger --ask                            a prompt for nodes that run elsewhere
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // another signal ends the process at once
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +38,8 @@ type machine struct {
 	nodes   string // all nodes, as this one reaches them
 	started bool
 	process *exec.Cmd
+	ended   chan error       // by the process
+	ending  atomic.Bool      // it may end
 	links   map[string]*link // to the others
 	disk    disk             // nil: it cannot fail
 }
@@ -120,7 +123,15 @@ func (c *machines) start(m *machine) {
 	n, err := out.Read(line)
 	require.NoError(c.t, err, "%s does not start", m.id)
 	require.Contains(c.t, string(line[:n]), "serves at")
-	m.started = true
+	m.started, m.ended = true, make(chan error, 1)
+	m.ending.Store(false)
+	go func(process *exec.Cmd, ended chan<- error) {
+		err := process.Wait()
+		if !m.ending.Load() {
+			c.t.Errorf("%s has ended by itself: %v", m.id, err)
+		}
+		ended <- err
+	}(m.process, m.ended)
 }
 
 // end ends a process by a signal.
@@ -128,11 +139,12 @@ func (c *machines) end(m *machine, s syscall.Signal) {
 	if m.process == nil {
 		return
 	}
+	m.ending.Store(true)
 	_ = m.process.Process.Signal(syscall.SIGCONT)
 	if err := m.process.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) || s != syscall.SIGKILL {
 		assert.NoError(c.t, err)
 	}
-	err := m.process.Wait()
+	err := <-m.ended
 	if s == syscall.SIGTERM {
 		assert.NoError(c.t, err, "%s has ended", m.id)
 	}
@@ -174,6 +186,7 @@ func (c *machines) strike(r *rand.Rand) {
 		pause()
 		m.disk.Heal()
 	case 8: // the node ends when it notices, and comes back when there is room
+		m.ending.Store(true)
 		m.disk.Fill()
 		pause()
 		m.disk.Heal()
@@ -182,12 +195,13 @@ func (c *machines) strike(r *rand.Rand) {
 	}
 }
 
-// cut cuts some directions of a node's links.
+// cut cuts some directions of a node's links: those of the engines and of the electors, or one of the two.
 func (c *machines) cut(m *machine, r *rand.Rand) {
+	which := [][]int{{engines, electors}, {engines}, {electors}}[r.IntN(3)]
 	for other, l := range m.links {
-		l.set(r.IntN(2) == 0, r.IntN(2) == 0)
+		l.set(r.IntN(2) == 0, r.IntN(2) == 0, which...)
 		back := slices.IndexFunc(c.all, func(m *machine) bool { return m.id == other })
-		c.all[back].links[m.id].set(r.IntN(2) == 0, r.IntN(2) == 0)
+		c.all[back].links[m.id].set(r.IntN(2) == 0, r.IntN(2) == 0, which...)
 	}
 }
 
@@ -195,7 +209,7 @@ func (c *machines) cut(m *machine, r *rand.Rand) {
 func (c *machines) mend() {
 	for _, m := range c.all {
 		for _, l := range m.links {
-			l.set(false, false)
+			l.set(false, false, engines, electors)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (c *cluster) stopAll() {
 	}
 }
 
-const help = `put KEY VALUE      delete KEY      swap KEY OLD NEW (- for no value)
+const help = `put KEY VALUE      delete KEY      swap KEY OLD NEW (OLD is - for no value)
 get KEY            by the leader's lease, if nodes have --leases
 ask KEY            by a quorum
 leaders            who leads which shard

@@ -46,6 +46,9 @@ type Client struct {
 	patience time.Duration
 }
 
+// sessionSize is what a session and a number may add to a command.
+const sessionSize = 22
+
 // session is a row of commands to one shard.
 type session struct {
 	turn   chan struct{} // holds a value while a command is carried out
@@ -81,7 +84,7 @@ func (c *Client) Delete(ctx context.Context, key []byte) error {
 	return err
 }
 
-// Swap gives a key a value if it has the old one, and says whether it had. Nil is no value.
+// Swap gives a key a value if it has the old one, and says whether it had. As the old one nil is no value.
 func (c *Client) Swap(ctx context.Context, key, old, value []byte) (swapped bool, err error) {
 	does := &ledgerpb.Swap{Key: key, Old: old, Absent: old == nil, Value: value}
 	r, err := c.command(ctx, key, &ledgerpb.Command{Does: &ledgerpb.Command_Swap{Swap: does}})
@@ -98,6 +101,9 @@ func (c *Client) Get(ctx context.Context, key []byte, quorum bool) (value []byte
 
 // command has a command carried out in the session of its shard.
 func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command) (*ledgerpb.Result, error) {
+	if size := proto.Size(does) + sessionSize; size > engine.MaxCommand {
+		return nil, fmt.Errorf("%w: the command has %d bytes, and may have %d", ErrNothing, size, engine.MaxCommand)
+	}
 	shard := c.shardOf(key)
 	s := &c.sessions[shard]
 	select {
@@ -134,9 +140,7 @@ func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does
 // ask asks leaders until one has answered.
 func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result, error) {
 	group, outcome := engine.Group(r.Shard), ErrNothing
-	if size := proto.Size(r.GetCommand()); size > engine.MaxCommand {
-		return nil, fmt.Errorf("%w: the command has %d bytes, and may have %d", ErrNothing, size, engine.MaxCommand)
-	}
+	r.Shards = uint32(len(c.sessions))
 	for pause := time.Millisecond; ; pause = min(2*pause, c.patience/4) {
 		leader, err := c.leaders.Await(ctx, group)
 		if err != nil {

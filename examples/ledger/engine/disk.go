@@ -5,7 +5,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -16,6 +18,7 @@ type disk struct {
 	failed func(error) // is called once
 	wake   chan struct{}
 	ended  chan struct{}
+	err    error // of its end
 
 	mu     sync.Mutex
 	next   *pebble.Batch
@@ -56,21 +59,32 @@ func (d *disk) write(change func(*pebble.Batch) error, then func()) {
 func (d *disk) run() {
 	defer close(d.ended)
 	for range d.wake {
-		d.mu.Lock()
-		batch, then := d.next, d.then
-		d.next, d.then = nil, nil
-		d.mu.Unlock()
-		if batch == nil {
-			continue
-		}
-		if err := batch.Commit(pebble.Sync); err != nil {
+		if err := d.writeNext(); err != nil {
 			d.failed(err)
-			return
-		}
-		for _, f := range then {
-			f()
+			break
 		}
 	}
+	for range d.wake { // it has failed, and is not closed yet
+	}
+	d.err = d.db.Close()
+}
+
+// writeNext writes what has gathered.
+func (d *disk) writeNext() error {
+	d.mu.Lock()
+	batch, then := d.next, d.then
+	d.next, d.then = nil, nil
+	d.mu.Unlock()
+	if batch == nil {
+		return nil
+	}
+	if err := batch.Commit(pebble.Sync); err != nil {
+		return err
+	}
+	for _, f := range then {
+		f()
+	}
+	return nil
 }
 
 // works returns when the disk has written and synced something.
@@ -85,12 +99,19 @@ func (d *disk) works(ctx context.Context) error {
 	}
 }
 
-// close ends the disk. What it has not begun to write is lost.
+// hangs is after how long a disk that is to end is left alone.
+const hangs = 3 * time.Second
+
+// close ends the disk. What it has not begun to write is lost. If it hangs, nobody waits until it does.
 func (d *disk) close() error {
 	d.mu.Lock()
 	d.closed, d.next = true, nil
 	close(d.wake)
 	d.mu.Unlock()
-	<-d.ended
-	return d.db.Close()
+	select {
+	case <-d.ended:
+		return d.err
+	case <-time.After(hangs):
+		return errors.New("the disk hangs")
+	}
 }

@@ -65,6 +65,9 @@ type Config struct {
 	// is sent the state, in parts of about Part bytes; 0: 256 KiB.
 	Keep uint64
 	Part int
+	// Sessions is for how many entries a session is remembered after it was opened; 0: 1,048,576. It has to be the same at all nodes, and is
+	// counted in entries because all count the same ones.
+	Sessions uint64
 
 	// Failed is told once why the node cannot go on. Its process should end then: what is on disk is safe.
 	Failed func(error)
@@ -77,6 +80,7 @@ type Engine struct {
 	fail   func(error)
 	host   *elector.Host
 	shards []*shard
+	logger *slog.Logger
 	beats  sync.WaitGroup
 	stop   context.CancelFunc // nil: it has not started
 
@@ -88,16 +92,34 @@ type Engine struct {
 // Group is the name of a shard's group.
 func Group(shard uint32) string { return fmt.Sprintf("shard-%d", shard) }
 
-// Create makes the data of a node that has never run. It does nothing if there are some.
+// ErrHasRun is the error of Create if a node has run on the data.
+var ErrHasRun = errors.New("a node has run on them")
+
+// Create makes the data of a node that has never run.
 func Create(dir string, fs vfs.FS, shards uint32) error {
 	if shards == 0 {
 		return errors.New("a node has at least one shard")
 	}
 	db, err := pebble.Open(dir, options(fs, func(error) {}))
+	if err == nil {
+		err = errors.Join(create(db, shards), db.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("the data in %s: %w", dir, err)
 	}
-	return errors.Join(db.Set(keyOfShards, encode(&ledgerpb.Position{Index: uint64(shards)}), pebble.Sync), db.Close())
+	return nil
+}
+
+func create(db *pebble.DB, shards uint32) error {
+	rows, err := db.NewIter(&pebble.IterOptions{UpperBound: keyOfShards})
+	if err != nil {
+		return err
+	}
+	used := rows.First()
+	if err := rows.Close(); err != nil || used {
+		return cmp.Or(err, ErrHasRun)
+	}
+	return db.Set(keyOfShards, encode(&ledgerpb.Position{Index: uint64(shards)}), pebble.Sync)
 }
 
 // checkShards compares the number of shards with that of the data, because it decides where keys are.
@@ -126,7 +148,7 @@ func Open(c Config) (_ *Engine, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the data in %s: %w", c.Dir, err)
 	}
-	e := &Engine{disk: newDisk(db, fail), fail: fail}
+	e := &Engine{disk: newDisk(db, fail), fail: fail, logger: cmp.Or(c.Logger, slog.Default())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.end(context.Background()))
@@ -143,6 +165,7 @@ func Open(c Config) (_ *Engine, err error) {
 		s := &shard{
 			number: number, group: Group(number), disk: e.disk, network: c.Network, members: members, self: c.Self, fail: fail,
 			room: make(chan struct{}, mostWaiting), transfers: transfers, keep: cmp.Or(c.Keep, 4096), part: cmp.Or(c.Part, 256<<10),
+			sessions: cmp.Or(c.Sessions, 1<<20), timing: c.Timing, begun: make(chan struct{}),
 		}
 		if err := s.load(); err != nil {
 			return nil, err
@@ -211,16 +234,16 @@ func (q quiet) Fatalf(format string, args ...any) {
 	select {} // the process ends
 }
 
-// stalled names all shards if the disk does not write, so that other nodes lead them. It waits for half of the time after which a silent leader
-// is taken for dead: to hand over costs less than to wait for longer.
+// stalled names the shards that this node cannot lead, so that others do: all if the disk does not write, and those whose followers do not answer. It waits
+// for half of the time after which a silent leader is taken for dead: to hand over costs less than to wait for longer.
 func (e *Engine) stalled(ctx context.Context) (groups []string) {
 	ctx, cancel := context.WithTimeout(ctx, e.slow)
 	defer cancel()
-	if e.disk.works(ctx) == nil {
-		return nil
-	}
+	hangs := e.disk.works(ctx) != nil
 	for _, s := range e.shards {
-		groups = append(groups, s.group)
+		if hangs || s.isCutOff() {
+			groups = append(groups, s.group)
+		}
 	}
 	return groups
 }
@@ -279,8 +302,8 @@ func (e *Engine) Receive(m *ledgerpb.Message) {
 
 // Do does what a client asks for.
 func (e *Engine) Do(ctx context.Context, r *ledgerpb.Request) *ledgerpb.Reply {
-	if r.Shard >= uint32(len(e.shards)) {
-		return refused("there is no shard %d, only %d", r.Shard, len(e.shards))
+	if n := uint32(len(e.shards)); r.Shards != n || r.Shard >= n {
+		return refused("the keys are in %d shards, and this is about shard %d of %d", n, r.Shard, r.Shards)
 	}
 	s := e.shards[r.Shard]
 	switch asks := r.Asks.(type) {
@@ -294,11 +317,12 @@ func (e *Engine) Do(ctx context.Context, r *ledgerpb.Request) *ledgerpb.Reply {
 
 // Close hands over what the node leads, waits for voters that are catching up as long as the context allows, and ends.
 func (e *Engine) Close(ctx context.Context) error {
-	drained := e.host.DrainPatiently(ctx)
-	if ctx.Err() == nil {
-		drained = nil // the host gives up the rest
+	err := e.host.DrainPatiently(ctx)
+	if err != nil && ctx.Err() == nil { // nobody is there to take over, so there is nobody to wait for
+		e.logger.Warn("the node ends although it leads", "because", err)
+		err = nil
 	}
-	return errors.Join(drained, e.end(ctx))
+	return errors.Join(err, e.end(ctx))
 }
 
 // end ends what has begun.

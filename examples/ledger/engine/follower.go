@@ -55,7 +55,7 @@ func sound(term memberstate.Term, a *ledgerpb.Append) bool {
 func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
 	before := positionOf(a.Before)
 	if !s.ledger.has(before) {
-		s.answer(term, from, &ledgerpb.Matched{Refused: true, Index: s.mayMatch(before.Index), Round: a.Round})
+		s.answer(term, from, &ledgerpb.Matched{Refused: true, Index: s.mayMatch(before.Index), Round: a.Round, Attempt: a.Attempt})
 		return
 	}
 	matched := before.Index + uint64(len(a.Entries))
@@ -68,11 +68,16 @@ func (s *shard) take(term memberstate.Term, from string, a *ledgerpb.Append) {
 		for _, e := range fresh {
 			s.ledger.append(e)
 		}
-		s.save(fresh, func() { s.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round}) })
-	} else {
-		s.answer(term, from, &ledgerpb.Matched{Index: min(matched, s.ledger.durable), Round: a.Round})
 	}
 	s.committed = max(s.committed, min(a.Committed, matched))
+	answer := func() {
+		s.answer(term, from, &ledgerpb.Matched{Index: min(matched, s.ledger.durable), Round: a.Round, Attempt: a.Attempt})
+	}
+	if len(fresh) > 0 {
+		s.save(fresh, answer)
+	} else {
+		answer()
+	}
 	s.complete = s.complete || matched >= a.End
 	s.advance()
 }

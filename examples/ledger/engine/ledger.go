@@ -22,7 +22,11 @@ type ledger struct {
 	durable uint64            // up to here it is on disk
 	runs    []run             // which terms wrote it
 	tail    []*ledgerpb.Entry // the newest entries, up to the end
+	bytes   int               // of these
 }
+
+// mostBytes is from how many on entries leave memory earlier.
+const mostBytes = 16 << 20
 
 // run is a row of entries of one term.
 type run struct {
@@ -58,19 +62,25 @@ func (l *ledger) append(e *ledgerpb.Entry) {
 		l.runs = append(l.runs, run{term, e.Index})
 	}
 	l.tail = append(l.tail, e)
+	l.bytes += proto.Size(e)
 	l.end = memberstate.Position{Term: term, Index: e.Index}
 }
 
 // cut takes all entries above an index away.
 func (l *ledger) cut(index uint64) {
-	if gone := l.end.Index - index; gone < uint64(len(l.tail)) {
-		l.tail = slices.Clone(l.tail[:uint64(len(l.tail))-gone]) // others may be sending the old ones
-	} else {
-		l.tail = nil
-	}
+	gone := min(l.end.Index-index, uint64(len(l.tail)))
+	l.remember(l.tail[:uint64(len(l.tail))-gone])
 	l.end = memberstate.Position{Term: l.term(index), Index: index}
 	l.runs = l.runs[:l.run(index)+1]
 	l.durable = min(l.durable, index)
+}
+
+// remember keeps no more than these in memory.
+func (l *ledger) remember(tail []*ledgerpb.Entry) {
+	l.tail, l.bytes = slices.Clone(tail), 0 // others may be sending the old ones
+	for _, e := range tail {
+		l.bytes += proto.Size(e)
+	}
 }
 
 // restart empties it, above a position.
@@ -91,15 +101,18 @@ func (l *ledger) forget(index uint64) {
 	}
 }
 
-// trim drops entries from memory that are on disk and applied. Of these the newest stay, so many.
+// trim drops entries from memory that are on disk and applied. Of these the newest stay, so many, or half if they are large.
 func (l *ledger) trim(applied, stay uint64) {
-	if uint64(len(l.tail)) < 2*stay {
+	has := uint64(len(l.tail))
+	if l.bytes >= mostBytes {
+		stay = min(stay, has/2)
+	}
+	if has < 2*stay {
 		return
 	}
-	first := l.tail[0].Index
-	unneeded := min(l.durable, applied, l.end.Index-stay)
-	if unneeded >= first {
-		l.tail = slices.Clone(l.tail[unneeded-first+1:])
+	first := l.end.Index + 1 - has
+	if unneeded := min(l.durable, applied, l.end.Index-stay); unneeded >= first {
+		l.remember(l.tail[unneeded-first+1:])
 	}
 }
 
@@ -156,18 +169,16 @@ func (s *shard) cutSaved(index uint64) {
 // inMemory is how many entries stay in memory.
 func (s *shard) inMemory() uint64 { return min(s.keep, 1024) }
 
-// compact forgets entries that have been applied long ago, and that no follower needs which is being sent the state.
+// compact forgets entries that have been applied long ago, and that no follower needs which is being sent the state. It forgets many at a time.
 func (s *shard) compact() {
-	if s.applied < s.ledger.base.Index+2*s.keep {
-		return
-	}
-	upto := s.applied - s.keep
+	upto := s.applied
 	if o := s.office; o != nil {
-		upto = min(upto, o.needed())
+		upto = min(upto, o.needed()+s.keep)
 	}
-	if upto <= s.ledger.base.Index {
+	if upto < s.ledger.base.Index+2*s.keep {
 		return
 	}
+	upto -= s.keep
 	s.ledger.forget(upto)
 	base := s.ledger.base
 	s.disk.write(func(b *pebble.Batch) error {
@@ -224,7 +235,9 @@ func (s *shard) loadRecords() error {
 	}
 	s.ledger.restart(positionOf(base))
 	s.ledger.durable = s.ledger.base.Index
-	s.applied, s.generation = applied.GetUpto().GetIndex(), applied.GetGeneration()
+	s.applied, s.generation = applied.GetUpto(), applied.GetGeneration()
 	s.committed = s.applied
+	s.incoming = new(incoming) // if the node was sent a state when it ended, it has to be sent all of it again
+	s.dropIncoming()
 	return nil
 }

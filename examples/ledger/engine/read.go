@@ -24,6 +24,7 @@ type read struct {
 
 // look answers a read: at once if the node holds the lease, and otherwise when a quorum has answered.
 func (s *shard) look(ctx context.Context, r *ledgerpb.Read) *ledgerpb.Reply {
+	s.awaitOffice(ctx)
 	if !r.Quorum {
 		if reply := s.lookByLease(r.Key); reply != nil {
 			return reply
@@ -69,27 +70,23 @@ func (s *shard) lookByLease(key []byte) *ledgerpb.Reply {
 	return nil
 }
 
-// ask begins a round of questions to all followers.
+// ask has a question go to all followers, with the next round: while one is on its way, reads gather.
 func (s *shard) ask(o *office) *read {
-	o.round++
-	r := &read{round: o.round, index: max(s.committed, o.began), done: make(chan struct{})}
+	r := &read{round: o.round + 1, index: max(s.committed, o.began), done: make(chan struct{})}
 	o.reads = append(o.reads, r)
-	for _, f := range o.followers {
-		s.sendRound(o, f)
-	}
 	s.answerReads(o)
 	return r
 }
 
-// answerReads ends the waiting of those that may be answered, which are the first ones.
+// answerReads ends the waiting of those that may be answered, which are the first ones. When a quorum has answered a round, the next one begins.
 func (s *shard) answerReads(o *office) {
 	if len(o.reads) == 0 {
 		return
 	}
-	rounds := []uint64{o.round}
-	for _, f := range o.followers {
-		if f.votes {
-			rounds = append(rounds, f.round)
+	rounds := []uint64{o.round + 1} // the leader answers itself
+	for _, p := range o.peers {
+		if p.votes {
+			rounds = append(rounds, p.round)
 		}
 	}
 	sure := reached(rounds)
@@ -97,6 +94,12 @@ func (s *shard) answerReads(o *office) {
 		o.reads[0].sure = true
 		close(o.reads[0].done)
 		o.reads = o.reads[1:]
+	}
+	if n := len(o.reads); n > 0 && o.reads[n-1].round > o.round && sure >= o.round {
+		o.round++
+		for _, p := range o.peers {
+			s.sendRound(o, p)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -26,6 +27,9 @@ type shard struct {
 	room    chan struct{} // for commands that wait
 	keep    uint64
 	part    int
+	timing  elector.Timing
+
+	sessions uint64
 
 	transfers chan struct{} // those of the node that are under way
 
@@ -40,8 +44,9 @@ type shard struct {
 	applied    uint64
 	generation uint32 // of the state
 	office     *office
-	incoming   *incoming // a state from the leader, ...
-	installing bool      // ... that is complete, and takes the place of the one that is there
+	begun      chan struct{} // closed when an office begins
+	incoming   *incoming     // a state from the leader, ...
+	installing bool          // ... that is complete, and takes the place of the one that is there
 }
 
 // mostWaiting bounds the commands of a shard that wait for a quorum at one time. Others wait for room.
@@ -78,10 +83,12 @@ func (s *shard) begin(ctx context.Context, term memberstate.Term) (o *office, er
 		o = &office{term: term, ctx: ctx, waiting: map[uint64]chan *ledgerpb.Reply{}}
 		for _, m := range s.members.List() {
 			if m.ID != s.self {
-				o.followers = append(o.followers, &follower{id: m.ID, votes: !m.Observer, next: s.ledger.end.Index + 1})
+				o.peers = append(o.peers, &peer{id: m.ID, votes: !m.Observer, attempt: 1, wait: leastWait, next: s.ledger.end.Index + 1})
 			}
 		}
-		s.office, s.incoming, s.complete = o, nil, true
+		s.dropIncoming()
+		s.office, s.complete = o, true
+		close(s.begun)
 		o.began = s.add(o, nil)
 		return nil
 	})
@@ -92,7 +99,7 @@ func (s *shard) begin(ctx context.Context, term memberstate.Term) (o *office, er
 func (s *shard) end(o *office) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.office = nil
+	s.office, s.begun = nil, make(chan struct{})
 	for _, waits := range o.waiting {
 		waits <- unknown("the leader of term %d has lost its office", o.term)
 		<-s.room
@@ -100,12 +107,47 @@ func (s *shard) end(o *office) {
 	for _, r := range o.reads {
 		close(r.done)
 	}
-	for _, f := range o.followers {
-		f.endTransfer()
+	for _, p := range o.peers {
+		p.endTransfer()
 	}
 }
 
-// pause stops writes for a handover. They wait until it is over, and are told then who leads.
+// awaitOffice waits for Lead if this node has just been elected. Clients may know that before Lead is called, with leases a round trip before.
+func (s *shard) awaitOffice(ctx context.Context) {
+	s.mu.Lock()
+	begins, begun := s.begun, s.office != nil
+	s.mu.Unlock()
+	if begun || s.elector.Status().Role != memberstate.Leader {
+		return
+	}
+	wait, cancel := context.WithTimeout(ctx, s.timing.Detection())
+	defer cancel()
+	select {
+	case <-begins:
+	case <-wait.Done():
+	}
+}
+
+// isCutOff says whether this node leads and has asked a quorum of the voters for longer than a detection time without any answer. Its elector has one,
+// or it would not lead: the engines have connections of their own, and those may be broken alone.
+func (s *shard) isCutOff() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.serving()
+	if o == nil {
+		return false
+	}
+	silences := []int{0}
+	for _, p := range o.peers {
+		if p.votes {
+			silences = append(silences, p.silent)
+		}
+	}
+	slices.Sort(silences)
+	return silences[len(silences)/2] > s.timing.Leak
+}
+
+// pause stops writes for a handover. They wait until it is over, and are refused then.
 func (s *shard) pause(ctx context.Context, term memberstate.Term) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,13 +13,8 @@ import (
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 )
 
-const (
-	// sessionLasts is for how many entries a session is remembered after it was opened. It is counted in entries
-	// because all members count the same ones.
-	sessionLasts = 1 << 20
-	// atOnce is how many entries are applied in one batch.
-	atOnce = 256
-)
+// atOnce is how many entries are applied in one batch.
+const atOnce = 256
 
 // apply carries out the commands that are committed and on this disk. What is not could be missing after a crash, when
 // the state already has it.
@@ -67,8 +62,7 @@ func (s *shard) reply(index uint64, replies []*ledgerpb.Reply) {
 }
 
 func (s *shard) setApplied(b *pebble.Batch, index uint64) error {
-	a := &ledgerpb.Applied{Upto: &ledgerpb.Position{Index: index, Term: uint64(s.ledger.term(index))}, Generation: s.generation}
-	return b.Set(s.key(keyOfApplied), encode(a), nil)
+	return b.Set(s.key(keyOfApplied), encode(&ledgerpb.Applied{Upto: index, Generation: s.generation}), nil)
 }
 
 // do carries out one entry.
@@ -105,8 +99,8 @@ func (s *shard) do(b *pebble.Batch, e *ledgerpb.Entry) (*ledgerpb.Reply, error) 
 
 // open opens a session, and forgets the oldest.
 func (s *shard) open(b *pebble.Batch, index uint64) (*ledgerpb.Reply, error) {
-	if index > sessionLasts {
-		if err := b.DeleteRange(s.sessionKey(0), s.sessionKey(index-sessionLasts), nil); err != nil {
+	if index > s.sessions {
+		if err := b.DeleteRange(s.sessionKey(0), s.sessionKey(index-s.sessions), nil); err != nil {
 			return nil, err
 		}
 	}

@@ -19,16 +19,16 @@ type transfer struct {
 	state *pebble.Snapshot
 	rows  *pebble.Iterator
 	chunk *ledgerpb.Chunk // which the follower has not answered
-	beats int             // for which it has not
+	beats int             // since it was sent
 	ended func()
 }
 
-// patience is for how many beats a follower need not answer.
-const patience = 10
+// patience is for how many beats a follower that is sent the state may answer nothing at all. It does not answer while it syncs the last part.
+const patience = 100
 
 // beginTransfer begins to send a follower the state, if it is there. If too many transfers are under way, the next beat tries again.
-func (s *shard) beginTransfer(o *office, f *follower) {
-	if s.installing || !f.heard {
+func (s *shard) beginTransfer(o *office, p *peer) {
+	if s.installing || !p.heard {
 		return
 	}
 	select {
@@ -44,15 +44,15 @@ func (s *shard) beginTransfer(o *office, f *follower) {
 		s.fail(err)
 		return
 	}
-	t.rows, f.transfer = rows, t
+	t.rows, p.transfer = rows, t
 	o.transfers++
 	t.rows.First()
-	s.nextChunk(o, f)
+	s.nextChunk(o, p)
 }
 
 // nextChunk sends the next part.
-func (s *shard) nextChunk(o *office, f *follower) {
-	t := f.transfer
+func (s *shard) nextChunk(o *office, p *peer) {
+	t := p.transfer
 	c := &ledgerpb.Chunk{Upto: position(t.upto), Attempt: o.transfers}
 	if t.chunk != nil {
 		c.Number, c.Attempt = t.chunk.Number+1, t.chunk.Attempt
@@ -69,25 +69,29 @@ func (s *shard) nextChunk(o *office, f *follower) {
 	}
 	c.Last = !t.rows.Valid()
 	t.chunk, t.beats = c, 0
-	s.repeatChunk(o, f)
+	s.repeatChunk(o, p)
 }
 
-// repeatChunk sends the part that has not been answered, and gives the follower up if it does not answer for long.
-func (s *shard) repeatChunk(o *office, f *follower) {
-	if f.transfer.beats++; f.transfer.beats > patience {
-		f.endTransfer()
+// repeatChunk sends the part that has not been answered, after 1, 2, 4, 8 ... beats, because the link may be too slow for more. It gives the follower
+// up if that answers nothing for long.
+func (s *shard) repeatChunk(o *office, p *peer) {
+	if p.silent >= patience {
+		p.endTransfer()
 		return
 	}
-	s.network.Send(f.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Chunk{Chunk: f.transfer.chunk}})
+	if p.transfer.beats++; p.transfer.beats&(p.transfer.beats-1) != 0 && p.transfer.beats%(patience/2) != 0 {
+		return
+	}
+	s.network.Send(p.id, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(o.term), Says: &ledgerpb.Message_Chunk{Chunk: p.transfer.chunk}})
 }
 
 // endTransfer ends it, complete or not.
-func (f *follower) endTransfer() {
-	if t := f.transfer; t != nil {
+func (p *peer) endTransfer() {
+	if t := p.transfer; t != nil {
 		_ = t.rows.Close()
 		_ = t.state.Close()
 		t.ended()
-		f.transfer = nil
+		p.transfer = nil
 	}
 }
 
@@ -95,24 +99,25 @@ func (f *follower) endTransfer() {
 func (s *shard) heedChunk(term memberstate.Term, from string, m *ledgerpb.Chunked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, f := s.answered(term, from)
-	if f == nil || f.transfer == nil || f.transfer.chunk.Attempt != m.Attempt {
+	o, p := s.answered(term, from)
+	if p == nil || p.transfer == nil || p.transfer.chunk.Attempt != m.Attempt {
 		return
 	}
-	f.heard, f.moved = true, true
-	switch t := f.transfer; {
+	p.heard, p.age = true, 0
+	switch t := p.transfer; {
 	case m.Done:
-		f.endTransfer()
-		f.matched = max(f.matched, t.upto.Index)
-		f.unheard, f.next = 0, f.matched+1
+		p.endTransfer()
+		p.matched = max(p.matched, t.upto.Index)
+		p.follows = true
+		p.restart(p.matched + 1)
 		s.advance()
 		if s.office == o {
-			s.sendEntries(o, f)
+			s.sendEntries(o, p)
 		}
 	case m.Next > t.chunk.Number && !t.chunk.Last:
-		s.nextChunk(o, f)
+		s.nextChunk(o, p)
 	case m.Next == 0 && t.chunk.Number > 0: // it has lost what it had, and the next beat begins again
-		f.endTransfer()
+		p.endTransfer()
 	}
 }
 
@@ -143,7 +148,7 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 		s.network.Send(from, &ledgerpb.Message{From: s.self, Shard: s.number, Term: uint64(term), Says: &ledgerpb.Message_Chunked{Chunked: m}})
 	}
 	if upto.Index <= s.committed || s.ledger.has(upto) && upto.Index <= s.ledger.durable {
-		s.incoming = nil
+		s.dropIncoming()
 		answer(&ledgerpb.Chunked{Done: upto.Index <= s.ledger.durable}) // not yet: it is asked again
 		return
 	}
@@ -154,10 +159,8 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 			return
 		}
 		in = &incoming{term: term, attempt: c.Attempt}
+		s.dropIncoming()
 		s.incoming = in
-		s.disk.write(func(b *pebble.Batch) error {
-			return b.DeleteRange(s.stateKey(s.generation+1), s.stateKey(s.generation+2), nil)
-		}, nil)
 	}
 	switch {
 	case c.Attempt != in.attempt || term != in.term: // it is late
@@ -187,6 +190,17 @@ func (s *shard) takeChunk(term memberstate.Term, from string, c *ledgerpb.Chunk)
 	}
 }
 
+// dropIncoming takes away what has been received of a state that will not be completed.
+func (s *shard) dropIncoming() {
+	if s.incoming == nil {
+		return
+	}
+	s.incoming = nil
+	s.disk.write(func(b *pebble.Batch) error {
+		return b.DeleteRange(s.stateKey(s.generation+1), s.stateKey(s.generation+2), nil)
+	}, nil)
+}
+
 // install makes the state that has been received that of the shard. The ledger begins anew after it.
 func (s *shard) install(upto memberstate.Position, then func()) {
 	s.installing, s.incoming = true, nil
@@ -198,7 +212,7 @@ func (s *shard) install(upto memberstate.Position, then func()) {
 			func() error { return b.DeleteRange(s.entryKey(0), after(s.key(keyOfEntries)), nil) },
 			func() error { return b.DeleteRange(s.stateKey(0), s.stateKey(s.generation+1), nil) },
 			func() error {
-				return b.Set(s.key(keyOfApplied), encode(&ledgerpb.Applied{Upto: position(upto), Generation: s.generation + 1}), nil)
+				return b.Set(s.key(keyOfApplied), encode(&ledgerpb.Applied{Upto: upto.Index, Generation: s.generation + 1}), nil)
 			},
 		} {
 			if err := change(); err != nil {

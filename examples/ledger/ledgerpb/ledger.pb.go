@@ -317,8 +317,9 @@ type Append struct {
 	Before        *Position              `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"` // of the first entry
 	Entries       []*Entry               `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	Committed     uint64                 `protobuf:"varint,3,opt,name=committed,proto3" json:"committed,omitempty"`
-	Round         uint64                 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"` // of reads that wait for a quorum; it comes back in Matched
-	End           uint64                 `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`     // of the leader's ledger
+	Round         uint64                 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`     // of reads that wait for a quorum; it comes back in Matched
+	End           uint64                 `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`         // of the leader's ledger
+	Attempt       uint64                 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"` // the leader begins another one when it sends something again; it comes back in Matched
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +389,13 @@ func (x *Append) GetEnd() uint64 {
 	return 0
 }
 
+func (x *Append) GetAttempt() uint64 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
 // Matched is the answer to an Append.
 type Matched struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -395,6 +403,7 @@ type Matched struct {
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`     // up to here the ledger is the leader's, and on disk; if refused, it may be the same up to here
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
+	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"` // 0: nothing was sent, the node asks by itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -453,6 +462,13 @@ func (x *Matched) GetRound() uint64 {
 func (x *Matched) GetCommitted() uint64 {
 	if x != nil {
 		return x.Committed
+	}
+	return 0
+}
+
+func (x *Matched) GetAttempt() uint64 {
+	if x != nil {
+		return x.Attempt
 	}
 	return 0
 }
@@ -1033,8 +1049,9 @@ func (x *Read) GetQuorum() bool {
 }
 
 type Request struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Shard  uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	Shards uint32                 `protobuf:"varint,4,opt,name=shards,proto3" json:"shards,omitempty"` // how many there are, which decides where keys are
 	// Types that are valid to be assigned to Asks:
 	//
 	//	*Request_Command
@@ -1077,6 +1094,13 @@ func (*Request) Descriptor() ([]byte, []int) {
 func (x *Request) GetShard() uint32 {
 	if x != nil {
 		return x.Shard
+	}
+	return 0
+}
+
+func (x *Request) GetShards() uint32 {
+	if x != nil {
+		return x.Shards
 	}
 	return 0
 }
@@ -1336,7 +1360,7 @@ func (x *Result) GetValue() []byte {
 // can be received while the old one is still there.
 type Applied struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Upto          *Position              `protobuf:"bytes,1,opt,name=upto,proto3" json:"upto,omitempty"`
+	Upto          uint64                 `protobuf:"varint,1,opt,name=upto,proto3" json:"upto,omitempty"` // the entry that was applied last
 	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1372,11 +1396,11 @@ func (*Applied) Descriptor() ([]byte, []int) {
 	return file_ledger_proto_rawDescGZIP(), []int{19}
 }
 
-func (x *Applied) GetUpto() *Position {
+func (x *Applied) GetUpto() uint64 {
 	if x != nil {
 		return x.Upto
 	}
-	return nil
+	return 0
 }
 
 func (x *Applied) GetGeneration() uint32 {
@@ -1460,18 +1484,20 @@ const file_ledger_proto_rawDesc = "" +
 	"\amatched\x18\x05 \x01(\v2\x0f.ledger.MatchedH\x00R\amatched\x12%\n" +
 	"\x05chunk\x18\x06 \x01(\v2\r.ledger.ChunkH\x00R\x05chunk\x12+\n" +
 	"\achunked\x18\a \x01(\v2\x0f.ledger.ChunkedH\x00R\achunkedB\x06\n" +
-	"\x04says\"\xa1\x01\n" +
+	"\x04says\"\xbb\x01\n" +
 	"\x06Append\x12(\n" +
 	"\x06before\x18\x01 \x01(\v2\x10.ledger.PositionR\x06before\x12'\n" +
 	"\aentries\x18\x02 \x03(\v2\r.ledger.EntryR\aentries\x12\x1c\n" +
 	"\tcommitted\x18\x03 \x01(\x04R\tcommitted\x12\x14\n" +
 	"\x05round\x18\x04 \x01(\x04R\x05round\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x04R\x03end\"m\n" +
+	"\x03end\x18\x05 \x01(\x04R\x03end\x12\x18\n" +
+	"\aattempt\x18\x06 \x01(\x04R\aattempt\"\x87\x01\n" +
 	"\aMatched\x12\x18\n" +
 	"\arefused\x18\x01 \x01(\bR\arefused\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x1c\n" +
-	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\"\x97\x01\n" +
+	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\x04R\aattempt\"\x97\x01\n" +
 	"\x05Chunk\x12$\n" +
 	"\x04upto\x18\x01 \x01(\v2\x10.ledger.PositionR\x04upto\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\"\n" +
@@ -1506,9 +1532,10 @@ const file_ledger_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\fR\x05value\"0\n" +
 	"\x04Read\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\fR\x03key\x12\x16\n" +
-	"\x06quorum\x18\x02 \x01(\bR\x06quorum\"x\n" +
+	"\x06quorum\x18\x02 \x01(\bR\x06quorum\"\x90\x01\n" +
 	"\aRequest\x12\x14\n" +
-	"\x05shard\x18\x01 \x01(\rR\x05shard\x12+\n" +
+	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x16\n" +
+	"\x06shards\x18\x04 \x01(\rR\x06shards\x12+\n" +
 	"\acommand\x18\x02 \x01(\v2\x0f.ledger.CommandH\x00R\acommand\x12\"\n" +
 	"\x04read\x18\x03 \x01(\v2\f.ledger.ReadH\x00R\x04readB\x06\n" +
 	"\x04asks\"\xa5\x01\n" +
@@ -1523,9 +1550,9 @@ const file_ledger_proto_rawDesc = "" +
 	"\x06Result\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x14\n" +
 	"\x05found\x18\x02 \x01(\bR\x05found\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\fR\x05value\"O\n" +
-	"\aApplied\x12$\n" +
-	"\x04upto\x18\x01 \x01(\v2\x10.ledger.PositionR\x04upto\x12\x1e\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\"=\n" +
+	"\aApplied\x12\x12\n" +
+	"\x04upto\x18\x01 \x01(\x04R\x04upto\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\rR\n" +
 	"generation\"F\n" +
@@ -1591,17 +1618,16 @@ var file_ledger_proto_depIdxs = []int32{
 	14, // 14: ledger.Request.read:type_name -> ledger.Read
 	18, // 15: ledger.Reply.result:type_name -> ledger.Result
 	17, // 16: ledger.Reply.not_leader:type_name -> ledger.NotLeader
-	1,  // 17: ledger.Applied.upto:type_name -> ledger.Position
-	18, // 18: ledger.Done.result:type_name -> ledger.Result
-	3,  // 19: ledger.Replication.Exchange:input_type -> ledger.Message
-	15, // 20: ledger.Store.Do:input_type -> ledger.Request
-	0,  // 21: ledger.Replication.Exchange:output_type -> ledger.Ended
-	16, // 22: ledger.Store.Do:output_type -> ledger.Reply
-	21, // [21:23] is the sub-list for method output_type
-	19, // [19:21] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	18, // 17: ledger.Done.result:type_name -> ledger.Result
+	3,  // 18: ledger.Replication.Exchange:input_type -> ledger.Message
+	15, // 19: ledger.Store.Do:input_type -> ledger.Request
+	0,  // 20: ledger.Replication.Exchange:output_type -> ledger.Ended
+	16, // 21: ledger.Store.Do:output_type -> ledger.Reply
+	20, // [20:22] is the sub-list for method output_type
+	18, // [18:20] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_ledger_proto_init() }

@@ -115,8 +115,10 @@ func openStore(c Config) (*memberstate.FileStore, error) {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, err
 	}
-	if err := engine.Create(data(c), nil, c.Shards); err != nil {
-		return nil, err
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // otherwise it is refused below
+		if err := engine.Create(data(c), nil, c.Shards); err != nil {
+			return nil, err
+		}
 	}
 	return memberstate.CreateFile(path, c.Self)
 }

@@ -24,5 +24,5 @@ func To(address string) (*grpc.ClientConn, error) {
 
 // Server makes a server for such connections.
 func Server() *grpc.Server {
-	return grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}))
+	return grpc.NewServer(grpc.MaxConcurrentStreams(1024), grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}))
 }

@@ -54,10 +54,9 @@ var defects = []defect{
 	{name: "it accepts an append of an older term after a newer one", changes: append(heldUp, change{"follower.go", "s.promise.Accept(term, func()", "new(elector.Promise).Accept(term, func()"},
 		change{"follower.go", "import (", "import (\n\t\"github.com/hustings/hustings/elector\""})},
 	{name: "it reads when its lease has ended", changes: append(leadsOn, change{"read.go", "held && term == o.term", "held || term != o.term"})},
-	{name: "it counts observers when it commits", changes: []change{{"leader.go", "\t\tif f.votes {\n\t\t\thave", "\t\tif true {\n\t\t\thave"}}},
+	{name: "it counts observers when it commits", changes: []change{{"leader.go", "\t\tif p.votes {\n\t\t\thave", "\t\tif true {\n\t\t\thave"}}},
 	{name: "it acknowledges entries before they are on disk", changes: []change{{
-		"follower.go", "s.save(fresh, func() { s.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round}) })",
-		"s.save(fresh, nil)\n\t\ts.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round})",
+		"follower.go", "s.save(fresh, answer)", "s.save(fresh, nil)\n\t\ts.answer(term, from, &ledgerpb.Matched{Index: matched, Round: a.Round, Attempt: a.Attempt})",
 	}}},
 	{name: "it commits entries of earlier terms alone", changes: []change{{"leader.go", "n >= o.began", "n > 0"}}, noticed: "TestAnEntryOfAnEarlierTermIsNotCommittedAlone"},
 	{name: "it does not compare the entry before", changes: []change{{"follower.go", "if !s.ledger.has(before) {", "if before.Index > s.ledger.end.Index {"}}},
@@ -68,7 +67,7 @@ var defects = []defect{
 	{name: "it takes a part of the leader's state for all of it", changes: []change{{"transfer.go", "c.Last = !t.rows.Valid()", "c.Last = true"}}},
 	{name: "it keeps sessions of its own when it takes the leader's state", changes: []change{{"transfer.go", "prefix := s.stateKey(s.generation)", "prefix := append(s.stateKey(s.generation), keyOfValues)"}}},
 	{name: "it keeps old entries when it takes the leader's state", changes: []change{{"transfer.go", "return b.DeleteRange(s.entryKey(0), after(s.key(keyOfEntries)), nil) },", "return nil },"}}},
-	{name: "it does not wait for a quorum when it is asked to", changes: []change{{"read.go", "sure := reached(rounds)", "sure := o.round"}}},
+	{name: "it does not wait for a quorum when it is asked to", changes: []change{{"read.go", "sure := reached(rounds)", "sure := o.round + 1"}}},
 }
 
 func TestEnginesThatAreHeldUpKeepTheirPromise(t *testing.T) {

@@ -150,3 +150,17 @@ func TestAnEntryIsAppliedWhenItIsOnTheDisk(t *testing.T) {
 		require.NoError(t, f.engine.Close(t.Context()))
 	})
 }
+
+// A sync that does not return must not keep a node from ending, or its supervisor has to kill it.
+func TestANodeWhoseDiskHangsEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t, false)
+		f.syncs.Store(int64(time.Hour))
+		f.appends(1, 1)
+		began := time.Now()
+		assert.ErrorContains(t, f.engine.Close(t.Context()), "the disk hangs")
+		assert.Less(t, time.Since(began), time.Minute) // virtual time
+		f.syncs.Store(0)
+		<-time.After(2 * time.Hour) // until it hangs no more
+	})
+}

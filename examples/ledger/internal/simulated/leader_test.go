@@ -28,6 +28,23 @@ func (f *follower) votes() (end func()) {
 	return func() { assert.NoError(f, n1.Stop(f.Context())) }
 }
 
+// leads waits until n0 leads, by votes of n1, and sends the first entry of its term.
+func (f *follower) leads() (term uint64, end func()) {
+	end = f.votes()
+	for {
+		if says := <-f.says; says.GetAppend() != nil {
+			return says.Term, end
+		}
+	}
+}
+
+// closeAlone ends it while nobody can take over.
+func (f *follower) closeAlone() {
+	wait, cancel := context.WithTimeout(f.Context(), time.Second)
+	defer cancel()
+	_ = f.engine.Close(wait) // what it leads is left
+}
+
 // A quorum has an entry of an earlier term, and yet a candidate may win that has not got it, if its last entry is of a term between.
 // So the entry is committed together with the first one of the leader's own term.
 func TestAnEntryOfAnEarlierTermIsNotCommittedAlone(t *testing.T) {
@@ -37,24 +54,16 @@ func TestAnEntryOfAnEarlierTermIsNotCommittedAlone(t *testing.T) {
 		require.Equal(t, []string{"matched 1, refused false"}, f.answers())
 		empty := f.engine.Digest(0)
 
-		end := f.votes()
-		var term uint64
-		for term == 0 { // until n0 leads, and sends the first entry of its term
-			if says := <-f.says; says.GetAppend() != nil {
-				term = says.Term
-			}
-		}
+		term, end := f.leads()
 		matches := func(index uint64) {
 			f.engine.Receive(&ledgerpb.Message{From: "n1", Term: term, Says: &ledgerpb.Message_Matched{Matched: &ledgerpb.Matched{Index: index}}})
-			<-time.After(time.Second) // virtual time
+			<-time.After(elector.DefaultTiming().Heartbeat) // virtual time
 		}
 		matches(1)
 		assert.Equal(t, empty, f.engine.Digest(0))
 		matches(2)
 		assert.NotEqual(t, empty, f.engine.Digest(0))
 		end()
-		wait, cancel := context.WithTimeout(t.Context(), time.Second) // nobody can take over
-		defer cancel()
-		_ = f.engine.Close(wait)
+		f.closeAlone()
 	})
 }

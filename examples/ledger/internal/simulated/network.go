@@ -5,6 +5,7 @@ package simulated
 import (
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -14,25 +15,48 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// network carries messages between engines over links like those of the electors.
-type network struct {
+// dice are random numbers of a seed, for goroutines that run in any order.
+type dice struct {
 	mu     sync.Mutex
 	random *rand.Rand
+}
+
+func newDice(seed uint64) *dice { return &dice{random: rand.New(rand.NewPCG(seed, 7))} }
+
+// IntN is a number from 0 below n.
+func (d *dice) IntN(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.random.IntN(n)
+}
+
+// falls says whether something happens that has this probability.
+func (d *dice) falls(probability float64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.random.Float64() < probability
+}
+
+// network carries messages between engines over links like those of the electors.
+type network struct {
+	random *dice
+	mu     sync.Mutex
 	links  map[[2]string]rpc.Link
+	last   map[[2]string]time.Time // when the newest message arrives
 	nodes  map[string]*engine.Engine
 	flying sync.WaitGroup // messages
+	parts  atomic.Int64   // of states that were sent
 }
 
 func newNetwork(seed uint64) *network {
-	return &network{random: rand.New(rand.NewPCG(seed, 7)), links: map[[2]string]rpc.Link{}, nodes: map[string]*engine.Engine{}}
+	return &network{random: newDice(seed), links: map[[2]string]rpc.Link{}, last: map[[2]string]time.Time{}, nodes: map[string]*engine.Engine{}}
 }
 
-// set sets a link, also for the electors.
-func (n *network) set(elections *rpc.Network, from, to string, l rpc.Link) {
+// set sets a link.
+func (n *network) set(from, to string, l rpc.Link) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.links[[2]string{from, to}] = l
-	n.mu.Unlock()
-	elections.SetLink(from, to, l)
 }
 
 // serve delivers to a node from now on; nil: to none.
@@ -49,27 +73,34 @@ type wire struct {
 	died    <-chan struct{}
 }
 
-// Send delivers a copy of the message after the link's delay, now and then twice, or not at all.
+// Send delivers a copy of the message after the link's delay, now and then twice, or not at all. On a link with jitter messages overtake one another.
 func (w wire) Send(to string, m *ledgerpb.Message) {
 	n := w.network
+	if m.GetChunk() != nil {
+		n.parts.Add(1)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	l := n.links[[2]string{w.self, to}]
-	if isClosed(w.died) || l.Cut || n.random.Float64() < l.Loss {
+	link := [2]string{w.self, to}
+	l := n.links[link]
+	if isClosed(w.died) || l.Cut || n.random.falls(l.Loss) {
 		return
 	}
 	times := 1
-	if n.random.Float64() < l.Duplicate {
+	if n.random.falls(l.Duplicate) {
 		times = 2
 	}
 	for range times {
-		delay := l.Delay
+		arrives := time.Now().Add(l.Delay)
 		if l.Jitter > 0 {
-			delay += rand.N(l.Jitter)
+			arrives = arrives.Add(time.Duration(n.random.IntN(int(l.Jitter))))
+		} else if !arrives.After(n.last[link]) {
+			arrives = n.last[link].Add(1)
 		}
+		n.last[link] = arrives
 		m := proto.CloneOf(m)
 		n.flying.Add(1)
-		time.AfterFunc(delay, func() {
+		time.AfterFunc(time.Until(arrives), func() {
 			defer n.flying.Done()
 			n.deliver(w.self, to, m)
 		})

@@ -66,7 +66,7 @@ func (n *node) start() {
 	}
 	var err error
 	p.engine, err = engine.Open(engine.Config{
-		Self: n.id, Members: w.members, Shards: w.shards, Timing: w.timing, Leases: w.leases, Hold: again, Keep: w.keep, Part: w.part, Dir: "data", FS: slowDisk{n.disk, lasts},
+		Self: n.id, Members: w.members, Shards: w.shards, Timing: w.timing, Leases: w.leases, Hold: again, Keep: w.keep, Part: w.part, Sessions: w.sessions, Dir: "data", FS: slowDisk{n.disk, lasts},
 		Store: terms{n.store, p.died, lasts}, Elections: p.mouth, Network: wire{w.network, n.id, p.died},
 		Logger: slog.New(slog.DiscardHandler),
 		Failed: func(err error) {

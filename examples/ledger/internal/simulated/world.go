@@ -26,11 +26,13 @@ import (
 // World is one run. Its seed decides what may happen, but not in which order goroutines run.
 type World struct {
 	random    *rand.Rand // of the faults
+	trouble   *dice      // of old tables, lost answers and delays
 	members   []memberstate.Member
 	shards    uint32
 	leases    bool
 	keep      uint64 // entries
 	part      int    // bytes
+	sessions  uint64
 	timing    elector.Timing
 	elections *rpc.Network
 	network   *network
@@ -48,7 +50,7 @@ type World struct {
 func New(seed uint64) *World {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &World{
-		random: r, shards: 1 + r.Uint32N(3), leases: r.IntN(2) == 0, keep: []uint64{1, 10, 100}[r.IntN(3)], part: 1 + r.IntN(100), elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
+		random: r, trouble: newDice(seed), shards: 1 + r.Uint32N(3), leases: r.IntN(2) == 0, keep: []uint64{1, 10, 100}[r.IntN(3)], part: 1 + r.IntN(100), sessions: []uint64{20, 200, 1 << 20}[r.IntN(3)], elections: rpc.NewNetwork(seed), network: newNetwork(seed), over: make(chan struct{}),
 		timing: elector.Timing{Heartbeat: 50 * time.Millisecond, Leak: 3, MinVoteWait: 20 * time.Millisecond, MaxVoteWait: 60 * time.Millisecond, RoundTimeout: 100 * time.Millisecond, DriftMargin: 10 * time.Millisecond},
 	}
 	voters, observers := 3+2*r.IntN(2), r.IntN(4)
@@ -99,9 +101,15 @@ func (w *World) weather(bad bool) {
 				l.Jitter = time.Duration(1+w.random.IntN(20)) * time.Millisecond
 				l.Loss, l.Duplicate, l.Reorder = 0.1*w.random.Float64(), 0.1*w.random.Float64(), 0.1*w.random.Float64()
 			}
-			w.network.set(w.elections, from.ID, to.ID, l)
+			w.link(from.ID, to.ID, l)
 		}
 	}
+}
+
+// link sets a link of the engines and that of their electors.
+func (w *World) link(from, to string, l rpc.Link) {
+	w.network.set(from, to, l)
+	w.elections.SetLink(from, to, l)
 }
 
 // strike has one thing go wrong, or an operator do something.
@@ -115,6 +123,7 @@ func (w *World) strike() {
 		{"power", w.losePower},
 		{"cut", w.cut},
 		{"cut leaders", w.cutLeaders},
+		{"cut engine", w.cutEngine},
 		{"one way", w.cutOneWay},
 		{"one way", w.cutOneWay},
 		{"weather", func(*node) { w.weather(true) }},
@@ -160,10 +169,15 @@ func (w *World) restart(n *node) {
 }
 
 // cut cuts a node off from all others, for a while.
-func (w *World) cut(n *node) {
+func (w *World) cut(n *node) { w.cutBy(n, w.link) }
+
+// cutEngine cuts a node's engine off, and not its electors, which have connections of their own.
+func (w *World) cutEngine(n *node) { w.cutBy(n, w.network.set) }
+
+func (w *World) cutBy(n *node, link func(from, to string, l rpc.Link)) {
 	for _, m := range w.members {
-		w.network.set(w.elections, n.id, m.ID, rpc.Link{Cut: true})
-		w.network.set(w.elections, m.ID, n.id, rpc.Link{Cut: true})
+		link(n.id, m.ID, rpc.Link{Cut: true})
+		link(m.ID, n.id, rpc.Link{Cut: true})
 	}
 	time.Sleep(time.Duration(w.random.Int64N(int64(time.Second))))
 	w.weather(true)
@@ -182,9 +196,9 @@ func (w *World) cutOneWay(n *node) {
 	for _, m := range w.members {
 		switch w.random.IntN(3) {
 		case 0:
-			w.network.set(w.elections, n.id, m.ID, rpc.Link{Cut: true})
+			w.link(n.id, m.ID, rpc.Link{Cut: true})
 		case 1:
-			w.network.set(w.elections, m.ID, n.id, rpc.Link{Cut: true})
+			w.link(m.ID, n.id, rpc.Link{Cut: true})
 		}
 	}
 	if w.random.IntN(2) == 0 {
@@ -218,7 +232,7 @@ func (w *World) drain(n *node) {
 func (w *World) transferLate(*node) {
 	for _, from := range w.members {
 		for _, to := range w.members {
-			w.network.set(w.elections, from.ID, to.ID, rpc.Link{Jitter: w.timing.Detection()})
+			w.link(from.ID, to.ID, rpc.Link{Jitter: w.timing.Detection()})
 		}
 	}
 	for range 6 {
@@ -272,9 +286,11 @@ func (w *World) converge() {
 	defer cancel()
 	c := client.New(w, w, w.shards, 300*time.Millisecond)
 	for i := range 20 {
-		if err := c.Put(wait, fmt.Appendf(nil, "last %d", i), []byte("x")); err != nil {
-			w.fail("30 s after the last fault: %v", err)
-			return
+		for err := errDied; err != nil; { // its session may end before it has an answer
+			if err = c.Put(wait, fmt.Appendf(nil, "last %d", i), []byte("x")); err != nil && wait.Err() != nil {
+				w.fail("30 s after the last fault: %v", err)
+				return
+			}
 		}
 	}
 }
@@ -356,7 +372,7 @@ func (w *World) serveClient(number int, r *rand.Rand) {
 // Await is what a client's router does: it looks who says that it leads, or who is said to. Now and then its table is as old as that of
 // the node that is furthest behind.
 func (w *World) Await(ctx context.Context, group string) (route.Leader, error) {
-	if known := w.leadersOf(group); len(known) > 0 && rand.IntN(8) == 0 {
+	if known := w.leadersOf(group); len(known) > 0 && w.trouble.IntN(8) == 0 {
 		return slices.MinFunc(known, func(a, b route.Leader) int { return cmp.Compare(a.Term, b.Term) }), nil
 	}
 	return w.AwaitNewer(ctx, group, 0)
@@ -409,7 +425,7 @@ func (*World) Refused(string, memberstate.Term) {}
 
 // Do asks a node. Question and answer take time, and either may be lost.
 func (w *World) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledgerpb.Reply, error) {
-	time.Sleep(time.Duration(rand.Int64N(int64(2 * time.Millisecond))))
+	time.Sleep(time.Duration(w.trouble.IntN(int(2 * time.Millisecond))))
 	for _, n := range w.nodes {
 		p := n.running()
 		if n.id != id || p == nil {
@@ -419,7 +435,7 @@ func (w *World) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledger
 		w.work.Go(func() { replied <- p.engine.Do(ctx, r) })
 		select {
 		case reply := <-replied:
-			if isClosed(p.died) || rand.IntN(50) == 0 {
+			if isClosed(p.died) || w.trouble.IntN(50) == 0 {
 				return nil, errDied
 			}
 			return reply, nil
