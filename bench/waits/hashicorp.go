@@ -130,7 +130,7 @@ var errNoSnapshots = errors.New("not in this measurement")
 func (*values) Snapshot() (raft.FSMSnapshot, error) { return nil, errNoSnapshots }
 func (*values) Restore(io.ReadCloser) error         { return errNoSnapshots }
 
-// hashicorpStore answers clients. The key "hand over" hands over.
+// hashicorpStore answers clients. A delete has it hand over, because operators have no service here.
 type hashicorpStore struct {
 	ledgerpb.UnimplementedStoreServer
 	raft *raft.Raft

@@ -194,7 +194,11 @@ func (s *series) measure(ctx context.Context, o options, acks *acks, st store, p
 		lasted, perSecond := acks.since(began)
 		s.Latencies, s.PerSecond = append(s.Latencies, lasted...), append(s.PerSecond, perSecond)
 	}
-	return errors.Join(ctx.Err(), checkRuns(processes, leader))
+	mayEnd := none
+	if s.Event == "hang" {
+		mayEnd = leader
+	}
+	return errors.Join(ctx.Err(), checkRuns(processes, mayEnd))
 }
 
 // quiet says whether nothing happens.
