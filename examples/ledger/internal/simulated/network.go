@@ -45,7 +45,8 @@ type network struct {
 	last   map[[2]string]time.Time // when the newest message arrives
 	nodes  map[string]*engine.Engine
 	flying sync.WaitGroup // messages
-	parts  atomic.Int64   // of states that were sent
+	sent   atomic.Int64   // messages
+	parts  atomic.Int64   // of states, among them
 }
 
 func newNetwork(seed uint64) *network {
@@ -76,6 +77,7 @@ type wire struct {
 // Send delivers a copy of the message after the link's delay, now and then twice, or not at all. On a link with jitter messages overtake one another.
 func (w wire) Send(to string, m *ledgerpb.Message) {
 	n := w.network
+	n.sent.Add(1)
 	if m.GetChunk() != nil {
 		n.parts.Add(1)
 	}

@@ -140,6 +140,24 @@ func TestAStateGetsThroughASlowLink(t *testing.T) {
 	})
 }
 
+// A message that overtakes another one is refused. If each of these had what follows sent again, and these messages were refused, too, then
+// there would be more of them with each round trip.
+func TestMessagesDoNotMultiplyWhereSomeAreOvertaken(t *testing.T) {
+	inQuiet(t, func(w *World) { w.keep, w.part = 1000, 1 }, func(q *quiet) {
+		away := q.follows()
+		q.end(away)
+		q.put(300)
+		for _, n := range q.nodes {
+			q.network.set(n.id, away.id, rpc.Link{Delay: 500 * time.Microsecond, Jitter: time.Millisecond})
+			q.network.set(away.id, n.id, rpc.Link{Delay: 500 * time.Microsecond, Jitter: time.Millisecond})
+		}
+		sent := q.network.sent.Load()
+		away.start()
+		assert.True(q, q.serves(away))
+		assert.Less(q, q.network.sent.Load()-sent, int64(30*300))
+	})
+}
+
 // An answer that takes several beats must not be thrown away because the leader has asked again meanwhile.
 func TestAFollowerCatchesUpOverALongWay(t *testing.T) {
 	inQuiet(t, func(*World) {}, func(q *quiet) {
