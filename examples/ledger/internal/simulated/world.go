@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,6 +39,7 @@ type World struct {
 	network   *network
 	nodes     []*node
 	history   history.History
+	unknown   atomic.Int64 // commands that a leader did not know the fate of
 	work      sync.WaitGroup
 	over      chan struct{}
 
@@ -435,6 +437,9 @@ func (w *World) Do(ctx context.Context, id string, r *ledgerpb.Request) (*ledger
 		w.work.Go(func() { replied <- p.engine.Do(ctx, r) })
 		select {
 		case reply := <-replied:
+			if reply.GetUnknown() != "" {
+				w.unknown.Add(1)
+			}
 			if isClosed(p.died) || w.trouble.IntN(50) == 0 {
 				return nil, errDied
 			}
