@@ -128,6 +128,12 @@ bench: ## Compile and run every benchmark, once.
 processes: ## Kill, pause and cut off real processes, each for LONG (2m).
 	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -parallel 1 -v -timeout 1h ./cmd/hustings/internal/processes
 
+.PHONY: ledger
+ledger: ## Play 10,000 worlds of the example engine, break it in many places, and have processes of it fail for LONG (2m).
+	cd examples/ledger/internal/simulated && for first in $$(seq 0 500 9500); do GOWORK=off go test -count 1 -timeout 1h . -seeds 500 -first $$first || exit 1; done
+	cd examples/ledger/internal/simulated && GOWORK=off go test -count 1 -timeout 4h -run Broken -v . -broken
+	cd examples/ledger && HUSTINGS_TEST_LONG=$(LONG) GOWORK=off go test -count 1 -timeout 4h -run Processes -v .
+
 # The older version of a rolling upgrade: a commit, a branch or a tag.
 OLD ?=
 

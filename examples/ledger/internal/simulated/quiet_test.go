@@ -87,9 +87,9 @@ func (q *quiet) follows() *node {
 	return nil
 }
 
-// serves waits until a node has had all that its leader had, and says whether it had within some time.
-func (q *quiet) serves(n *node) bool {
-	for began := time.Now(); time.Since(began) < 30*time.Second; <-time.After(q.timing.Heartbeat) { // virtual time
+// serves says whether a node has had all that its leader had within some time.
+func (q *quiet) serves(n *node, within time.Duration) bool {
+	for began := time.Now(); time.Since(began) < within; <-time.After(q.timing.Heartbeat) { // virtual time
 		if n.running().engine.Host().Progress().Standing.State == rpc.Serving {
 			return true
 		}
@@ -108,7 +108,7 @@ func TestANodeThatWasAwayForAMomentIsSentNoState(t *testing.T) {
 		q.put(10)
 		sent := q.network.parts.Load()
 		away.start()
-		assert.True(q, q.serves(away))
+		assert.True(q, q.serves(away, 30*time.Second))
 		q.compare()
 		assert.Equal(q, sent, q.network.parts.Load(), "parts of the state")
 	})
@@ -123,7 +123,7 @@ func TestAFollowerCatchesUpWhileOthersWrite(t *testing.T) {
 		q.put(60)
 		done := q.write()
 		away.start()
-		assert.True(q, q.serves(away))
+		assert.True(q, q.serves(away, time.Second))
 		done()
 		assert.Positive(q, q.network.parts.Load(), "it was sent the state")
 	})
@@ -141,7 +141,7 @@ func TestAStateGetsThroughASlowLink(t *testing.T) {
 		}
 		sent := q.network.parts.Load()
 		away.start()
-		assert.True(q, q.serves(away))
+		assert.True(q, q.serves(away, 30*time.Second))
 		assert.Less(q, q.network.parts.Load()-sent, int64(20))
 	})
 }
@@ -159,7 +159,7 @@ func TestMessagesDoNotMultiplyWhereSomeAreOvertaken(t *testing.T) {
 		}
 		sent := q.network.sent.Load()
 		away.start()
-		assert.True(q, q.serves(away))
+		assert.True(q, q.serves(away, 30*time.Second))
 		assert.Less(q, q.network.sent.Load()-sent, int64(30*300))
 	})
 }
@@ -231,7 +231,7 @@ func TestDataOnWhichANodeHasRunAreLeftAlone(t *testing.T) {
 		q.end(n)
 		require.ErrorIs(q, engine.Create("data", n.disk, 2), engine.ErrHasRun)
 		n.start()
-		assert.True(q, q.serves(n))
+		assert.True(q, q.serves(n, 30*time.Second))
 	})
 }
 
