@@ -17,8 +17,9 @@ type beatsFlags struct {
 	asJSON  bool
 }
 
-func newExploreBeats() *cobra.Command {
-	f := new(beatsFlags)
+func newExploreBeats() *cobra.Command { return new(beatsFlags).command() }
+
+func (f *beatsFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "beats",
 		Short: "Check every interleaving of nodes that exchange beats",
