@@ -63,6 +63,28 @@ drain_wait: 7s
 	c, err = configured(t, "--config", file, "--observers", "n5=h:2")
 	require.NoError(t, err)
 	assert.Equal(t, []node.Member{{ID: "n5", Address: "h:2", Observer: true}}, c.Members, "the file's list is replaced as a whole")
+
+	c, err = configured(t, "--config", file, "--new=if-missing")
+	require.NoError(t, err)
+	assert.True(t, c.NewIfMissing)
+	assert.False(t, c.New)
+}
+
+// Files that are named one by one need not be in the directory, nor need the others of it be there.
+func TestAFileOfACertificateReplacesThatOfItsDirectory(t *testing.T) {
+	alone := []string{"--node", "n0", "--members", "n0=h:1", "--tls", "certs"}
+	for _, c := range []struct {
+		more []string
+		want node.Files
+	}{
+		{[]string{"--cert", "x", "--key", "y"}, node.Files{CA: filepath.Join("certs", "ca.crt"), Cert: "x", Key: "y"}},
+		{[]string{"--ca", "z", "--cert", "x"}, node.Files{CA: "z", Cert: "x", Key: filepath.Join("certs", "n0.key")}},
+		{[]string{"--ca", "z", "--cert", "x", "--key", "y"}, node.Files{CA: "z", Cert: "x", Key: "y"}},
+	} {
+		got, err := configured(t, append(c.more, alone...)...)
+		require.NoError(t, err)
+		assert.Equal(t, &c.want, got.TLS)
+	}
 }
 
 func TestANodeMayContendForALease(t *testing.T) {
@@ -126,13 +148,18 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--config", file), `--timing (or timing in `+file+`) is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve"), "--node is not given")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=h:1", "--data", "d", "--drain-wait", "-1s"), "--drain-wait is -1s, want 0s or more")
-	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)
+	for _, entry := range []string{"n0", "n0=h", "h:1", "n0=h:1:2"} {
+		assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", entry), `--members: "`+entry+`" is not of the form id=host:port`)
+		assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--observers", entry), `--observers: "`+entry+`" is not of the form id=host:port`)
+	}
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "0"), "--local is 0, want 1 to 64")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "65"), "--local is 65, want 1 to 64")
 	unused := fail(t, exitUsage, "serve", "--local", "3", "--data", "d", "--http", ":1", "--config", file, "--tls", "d", "--members", "n0=h:1", "--exec", "true", "--new")
-	assert.Contains(t, unused, "--local does not go with --config, --data, --http, --members, --new, --tls, only with")
+	assert.Contains(t, unused, "--local does not go with --config, --data, --http, --members, --new, --tls, only with "+
+		"--group, --leases, --preferred, --timing, --exec, --alive, --notify, --vouch, --json, --verbose, --log\n")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "64", "--leases", "--group", "g", "--timing", "fast"), `--timing is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--alive", "true"), "--alive has a meaning only with --exec")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--vouch", "5s"), "--vouch has a meaning only with --alive or --notify")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--exec", "true", "--notify", "--vouch", "1ms"), "--vouch is 1ms, want at least 200ms")
@@ -166,6 +193,7 @@ func TestOperatorsReadWhichCertificateOrNodeIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob"), "--as bob names a certificate in the directory of --tls, which is not given")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--ca", "x", "--cert", "y", "--key", "z"), "--as bob names a certificate in the directory of --tls", "another would be used")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--tls", "certs"), `--tls certs: there is no certificate of "bob"`)
+	assert.Contains(t, fail(t, exitUsage, "status", "--tls", "certs"), `--tls certs: there is no certificate of "operator"`)
 	assert.Contains(t, fail(t, exitFailed, "watch", "-a", "127.0.0.1:1"), "127.0.0.1:1: dial tcp")
 	assert.Contains(t, fail(t, exitFailed, "resign", "--address", "127.0.0.1:1", "--timeout", "2s"), "127.0.0.1:1")
 	code, stdout, stderr := run("status", "--address", "127.0.0.1:1", "--timeout", "2s")
@@ -199,7 +227,7 @@ func TestTheLogIsTextOrJSON(t *testing.T) {
 func TestTheFlagNewShowsWhatItIs(t *testing.T) {
 	t.Parallel()
 	var n newness
-	for _, value := range []string{"true", "false", "if-missing", "true"} {
+	for _, value := range []string{"true", "if-missing", "false", "if-missing", "true"} {
 		require.NoError(t, n.Set(value))
 		assert.Equal(t, value, n.String())
 		assert.Equal(t, value == "true", n.New)
