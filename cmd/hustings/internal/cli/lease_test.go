@@ -71,6 +71,30 @@ func TestUnprintableNamesAreQuoted(t *testing.T) {
 	assert.Equal(t, `"\xff"`, printable("\xff"))
 }
 
+// Scripts read all that is known of a lease. One that looks twice sees by the renewals whether the holder lives.
+func TestALeaseHasAllItsFields(t *testing.T) {
+	var out strings.Builder
+	o := leaseOperation{asJSON: true, out: &out}
+	require.NoError(t, o.show(lease.Record{Name: "jobs", Term: 7, Holder: "a#1", Heir: "b", Renewals: 3, TTL: time.Minute, Left: time.Second}))
+	assert.JSONEq(t, `{"name":"jobs","term":7,"state":"held","holder":"a#1","heir":"b","renewals":3,"ttl_nanos":60000000000,"left_nanos":1000000000}`, out.String())
+}
+
+// Not every database sorts them.
+func TestLeasesAreShownByName(t *testing.T) {
+	store := new(mem.Store)
+	names := []string{"d", "b", "e", "a", "c", "h", "g", "f"}
+	for _, name := range names {
+		_, err := store.Acquire(t.Context(), lease.Claim{Name: name, Holder: "x#1", TTL: time.Hour})
+		require.NoError(t, err)
+	}
+	var out strings.Builder
+	o := leaseOperation{timeout: enough, db: &database.Database{Store: store}, out: &out, errs: io.Discard}
+	require.NoError(t, o.status(t.Context()))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, len(names))
+	assert.IsNonDecreasing(t, lines)
+}
+
 // If the store cannot tell how much is left, scripts get null.
 func TestTheTimeLeftOfALeaseMayBeUnknown(t *testing.T) {
 	for left, says := range map[time.Duration]string{lease.LeftUnknown: `"left_nanos":null`, time.Second: `"left_nanos":1000000000`, -1: `"left_nanos":-1`} {
@@ -130,8 +154,41 @@ func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
 func TestALeaseIsForced(t *testing.T) {
 	url := listed(t)
 	assert.Regexp(t, `^jobs +term 2 +held by nobody until .*; b is next$`, succeed(t, "lease", "force", url, "--name", "jobs", "--heir", "b")[0])
+	assert.Contains(t, succeed(t, "lease", "status", url, "--name", "jobs", "--json")[0], `"term":2,"state":"forced","heir":"b"`)
 	assert.Contains(t, fail(t, exitFailed, "lease", "force", url, "--name", "jbs"), "there is no lease", "a wrong name makes no lease")
 	assert.Contains(t, fail(t, exitUsage, "lease", "force", url), "--name is not given")
+}
+
+// silent is a store that takes orders and does not answer.
+type silent struct{ *mem.Store }
+
+func (silent) Force(ctx context.Context, _, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (silent) Release(ctx context.Context, _ string, _ lease.Held) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Otherwise an operator could not tell a slow database from one that has hung.
+func TestAnOrderThatIsNotAnsweredIsGivenUp(t *testing.T) {
+	for name, order := range map[string]func(*leaseOperation, context.Context) error{
+		"force":   func(o *leaseOperation, ctx context.Context) error { return o.force(ctx, "b") },
+		"release": func(o *leaseOperation, ctx context.Context) error { return o.release(ctx, true) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := silent{new(mem.Store)}
+			_, err := store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+			require.NoError(t, err)
+			o := leaseOperation{name: "jobs", timeout: 3 * time.Second, db: &database.Database{Store: store}, out: io.Discard, errs: io.Discard}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			require.ErrorContains(t, order(&o, ctx), "no answer in time", name)
+			assert.NoError(t, ctx.Err(), name)
+		})
+	}
 }
 
 func TestALivingHoldersLeaseIsNotReleasedByAccident(t *testing.T) {
