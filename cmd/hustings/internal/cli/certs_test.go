@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -64,20 +66,46 @@ func TestCertificatesAreMadeAndShown(t *testing.T) {
 	shown := show(t, filepath.Join(dir, "n0.crt"), filepath.Join(dir, "alice.crt"), filepath.Join(dir, "ca.crt"))
 	require.Len(t, shown, 3)
 	for i, want := range []shownCert{
-		{Identity: "hustings://member/n0", Role: "member", Name: "n0", Hosts: []string{"n0.example.org", "10.0.0.1"}},
-		{Identity: "hustings://operator/alice", Role: "operator", Name: "alice", Hosts: []string{}},
-		{Identity: "authority", Hosts: []string{}},
+		{File: certs.CertFile(dir, "n0"), Identity: "hustings://member/n0", Role: "member", Name: "n0", Hosts: []string{"n0.example.org", "10.0.0.1"}},
+		{File: certs.CertFile(dir, "alice"), Identity: "hustings://operator/alice", Role: "operator", Name: "alice", Hosts: []string{}},
+		{File: certs.CAFile(dir), Identity: "authority", Hosts: []string{}},
 	} {
 		got := shown[i]
 		assert.Less(t, got.From, got.Until)
 		assert.Equal(t, "hustings authority", got.Issuer)
-		got.File, got.From, got.Until, got.Issuer = "", "", "", ""
+		got.From, got.Until, got.Issuer = "", "", ""
 		assert.Equal(t, want, got)
 	}
 	line := succeed(t, "certs", "show", filepath.Join(dir, "n0.crt"))[0]
+	assert.True(t, strings.HasPrefix(line, filepath.Join(dir, "n0.crt")+"  hustings://member/n0"), line)
 	for _, s := range []string{"hustings://member/n0  from 20", "until 20", `by "hustings authority"`, "n0.example.org 10.0.0.1"} {
 		assert.Contains(t, line, s)
 	}
+}
+
+// The handbook promises this: ten years of an authority, one of the others, and a node's own name for programs that ask for it.
+func TestACertificateWithoutFlagsIsAsTheHandbookSays(t *testing.T) {
+	dir := authorityIn(t)
+	succeed(t, "certs", "member", "n0", "--dir", dir)
+	succeed(t, "certs", "operator", "alice", "--dir", dir)
+	for file, days := range map[string]int{certs.CAFile(dir): 3650, certs.CertFile(dir, "n0"): 365, certs.CertFile(dir, "alice"): 365} {
+		c := show(t, file)[0]
+		from, err := time.Parse(time.RFC3339, c.From)
+		require.NoError(t, err)
+		until, err := time.Parse(time.RFC3339, c.Until)
+		require.NoError(t, err)
+		assert.InDelta(t, days, until.Sub(from).Hours()/24, 0.5, file)
+	}
+	assert.Equal(t, []string{"localhost", "127.0.0.1", "::1"}, show(t, certs.CertFile(dir, "n0"))[0].Hosts)
+}
+
+// A certificate of another program is nobody's.
+func TestACertificateWithoutAnIdentityIsNobodys(t *testing.T) {
+	c := shownCertOf("web.crt", &x509.Certificate{Subject: pkix.Name{CommonName: "n0"}, DNSNames: []string{"n0"}})
+	assert.Regexp(t, "^nobody: .", c.Identity)
+	assert.Equal(t, "web.crt", c.File)
+	assert.Empty(t, c.Role)
+	assert.Empty(t, c.Name)
 }
 
 func TestACertificateIsReplacedOnlyWithRenew(t *testing.T) {
