@@ -76,6 +76,40 @@ func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stderr, "offset 12288")
 	assert.Contains(t, stdout, "term 1", "the records before the damage are shown")
+	code, stdout, stderr = run("store", "inspect", "--json", path)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, stderr, "offset 12288")
+	require.NoError(t, json.Unmarshal([]byte(stdout), &info))
+	assert.Contains(t, info.Error, "offset 12288")
+}
+
+// Scripts and people read the same of a store.
+func TestAStoreHasAllItsFields(t *testing.T) {
+	t.Parallel()
+	info := memberstate.FileInfo{
+		Path: "n1.store", Version: 2, Node: "n1", Generation: 3, Saves: 4, Size: 8192, Used: 5120, Next: 16384, Mended: 6, Torn: true,
+		Damaged: []memberstate.Span{{Offset: 1024, Bytes: 512}}, Records: []memberstate.Record{{Term: 9}, {Group: "orders", Term: 7, Vote: "n2", Promise: 5, Voters: 10}},
+	}
+	text, err := json.Marshal(storeJSON(info, assert.AnError))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"node":"n1","version":2,"generation":3,"saves":4,"size_bytes":8192,"used_bytes":5120,"next_bytes":16384,"mended_sectors":6,"torn":true,
+		"damaged":[{"offset":1024,"bytes":512}],"starts":9,"groups":[{"group":"orders","term":7,"vote":"n2","promise_nanos":5,"voters":"000000000000000a"}],
+		"error":"`+assert.AnError.Error()+`"}`, string(text))
+	var out strings.Builder
+	require.NoError(t, printStore(&out, &info))
+	assert.Equal(t, `node        n1
+format      2
+generation  3
+saves       4
+size        8192 bytes, 5120 of them used
+next        16384 bytes, prepared for when this file is full
+damaged     one copy of the 512 bytes at offset 1024; it is mended when the store is opened
+mended      6 sectors of 512 bytes since the store was made; look at its disk
+torn        the last save was cut short; nobody relied on it
+starts      9
+groups      1
+  orders               term 7        voted for n2
+`, out.String())
 }
 
 func TestWhatHappenedToAStoreIsPrinted(t *testing.T) {
