@@ -86,10 +86,8 @@ func (f *simFlags) playShells(ctx context.Context, stdout, stderr io.Writer) (r 
 	total := shell.NewSummary()
 	if n, some := f.count(); some {
 		bar := newSimBar(n, stderr)
-		campaign := shell.Campaign{
-			Kind: kindOfShell(f.world.kind), Count: n, UntilFailure: f.untilFailure || f.again, Seed: f.shellSeed, Careless: f.world.careless == simulation.CarelessAlways.String(),
-			Progress: func(s *shell.Summary) { bar.show(s.Seeds, s.Messages, len(s.Failing)) },
-		}
+		campaign := f.shellCampaign(n)
+		campaign.Progress = func(s *shell.Summary) { bar.show(s.Seeds, s.Messages, len(s.Failing)) }
 		if f.again && n == 1 && !f.asJSON {
 			campaign.Tell = func(line string) { fmt.Fprintln(stdout, line) }
 		}
@@ -106,6 +104,14 @@ func (f *simFlags) playShells(ctx context.Context, stdout, stderr io.Writer) (r 
 		return fmt.Errorf("%d of %d runs violated an invariant; the first one, of seed %d:\n%s\n%w\nsee it again, or another course of this world, with: %s --seeds 100",
 			len(total.Failing), total.Seeds, first.Seed, strings.Join(first.Violation.Story, "\n"), first.Violation, r.Replay[0])
 	}, nil
+}
+
+// shellCampaign plays so many worlds, or without end if it is 0.
+func (f *simFlags) shellCampaign(count uint64) *shell.Campaign {
+	return &shell.Campaign{
+		Kind: kindOfShell(f.world.kind), Count: count, UntilFailure: f.untilFailure || f.again, Seed: f.shellSeed,
+		Careless: f.world.careless == simulation.CarelessAlways.String(),
+	}
 }
 
 // shellSeed returns the i-th seed.

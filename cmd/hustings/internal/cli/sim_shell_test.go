@@ -57,6 +57,16 @@ func TestOneSeedOfShellIsPrintedAsItHappens(t *testing.T) {
 	lines := succeed(t, "sim", "--shell", "--seed", "7")
 	assert.Contains(t, lines[0], "its clock runs at")
 	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
+	lines = succeed(t, "sim", "--shell", "--seed", "7", "--json")
+	require.Len(t, lines, 1, "scripts read one object")
+	assert.True(t, json.Valid([]byte(lines[0])))
+}
+
+// Whoever plays a seed again and again wants to see it fail once.
+func TestASeedOfShellIsPlayedUntilItFails(t *testing.T) {
+	assert.True(t, simulating(t, "--shell --seed 7 --seeds 100").shellCampaign(100).UntilFailure)
+	assert.True(t, simulating(t, "--shell --until-failure").shellCampaign(0).UntilFailure)
+	assert.False(t, simulating(t, "--shell --seeds 100").shellCampaign(100).UntilFailure)
 }
 
 func TestAViolationUnderShellNamesItsSeed(t *testing.T) {
