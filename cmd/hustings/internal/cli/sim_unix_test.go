@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -22,22 +23,24 @@ import (
 // commandVariable makes this test's binary run the command, with these arguments.
 const commandVariable = "HUSTINGS_TEST_COMMAND"
 
-// beTheCommand runs the command in a child process. An interrupt that comes before the
+// beTheCommand runs the command in a child process. A signal that comes before the
 // command handles it, or after its end, does not kill the child.
 func beTheCommand() {
 	if args := os.Getenv(commandVariable); args != "" {
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 		_, _ = os.Stderr.WriteString("ready\n") // the parent notices if it is missing
 		os.Exit(Main(strings.Fields(args), os.Stdout, os.Stderr))
 	}
 }
 
-// interrupted runs the command in a child process, interrupts it, and returns what it has printed. It must end as unfinished.
-func interrupted(t *testing.T, command string) (stdout string) {
+// interrupted runs the command in a child process, sends it a signal, and returns what it has printed. It must end as unfinished.
+func interrupted(t *testing.T, by syscall.Signal, command string) (stdout string) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	child := exec.Command(self)
+	ctx, giveUp := context.WithTimeout(t.Context(), enough)
+	defer giveUp()
+	child := exec.CommandContext(ctx, self)
 	child.Env = append(os.Environ(), commandVariable+"="+command)
 	var out strings.Builder
 	child.Stdout = &out
@@ -49,7 +52,7 @@ func interrupted(t *testing.T, command string) (stdout string) {
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
 	for len(ended) == 0 {
-		_ = child.Process.Signal(syscall.SIGINT) // it may have ended just now
+		_ = child.Process.Signal(by) // it may have ended just now
 		runtime.Gosched()
 	}
 	failed := new(exec.ExitError)
@@ -58,20 +61,35 @@ func interrupted(t *testing.T, command string) (stdout string) {
 	return out.String()
 }
 
-// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3.
+// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3, and so does whoever stops its container.
 func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
-	var r simReport
-	require.NoError(t, json.Unmarshal([]byte(interrupted(t, "sim --json --until-failure --duration 1s")), &r))
-	assert.Zero(t, r.Violations)
-	assert.False(t, r.Complete)
-	assert.Contains(t, r.Stopped, "interrupted after ")
+	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		var r simReport
+		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "sim --json --until-failure --duration 1s")), &r))
+		assert.Zero(t, r.Violations)
+		assert.False(t, r.Complete)
+		assert.Contains(t, r.Stopped, "interrupted after ")
+	}
+}
+
+// A search, too, of which there may be a checkpoint.
+func TestAnInterruptedSearchReportsItsResultsSoFar(t *testing.T) {
+	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		var r exploreReport
+		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "explore --members 5 --terms 3 --json")), &r))
+		assert.Zero(t, r.Violations)
+		assert.False(t, r.Complete)
+		assert.NotEmpty(t, r.Stopped)
+	}
 }
 
 // Nobody must take a part of the figures for all of them.
 func TestInterruptedMeasurementsAreReportedAsSuch(t *testing.T) {
-	var r stress.Report
-	require.NoError(t, json.Unmarshal([]byte(interrupted(t, "stress --groups 20 --for 1h --json")), &r))
-	assert.Equal(t, 20, r.Groups)
-	assert.False(t, r.Complete)
-	assert.Contains(t, r.Stopped, "interrupted while ")
+	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		var r stress.Report
+		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "stress --groups 20 --for 1h --json")), &r))
+		assert.Equal(t, 20, r.Groups)
+		assert.False(t, r.Complete)
+		assert.Contains(t, r.Stopped, "interrupted while ")
+	}
 }
