@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +41,67 @@ func TestExplorePrintsOneJSONObject(t *testing.T) {
 	assert.Equal(t, []any{"crashes"}, bounds["features"])
 }
 
+// Scripts look at the number of violations.
+func TestASearchReportsItsViolation(t *testing.T) {
+	r := explore.Result{States: 3, Transitions: 4, Steps: 5, Depth: 6, Stopped: "it was stopped", Memory: 7, Violation: &explore.Violation{
+		Invariant: invariant.Converges, What: "nobody leads", Path: make([]explore.Step, 2),
+	}}
+	s := search{bounds: map[string]any{"members": 8}}
+	text, err := json.Marshal(s.report(&r, 2*time.Second))
+	require.NoError(t, err)
+	assert.JSONEq(t, fmt.Sprintf(`{"states":3,"transitions":4,"steps":5,"depth":6,"complete":false,"stopped":"it was stopped","violations":1,"violation":%q,
+		"path":[%q,%q],"states_per_second":1.5,"transitions_per_second":2,"steps_per_second":2.5,"seconds":2,"peak_memory_bytes":7,
+		"bounds":{"members":8}}`, r.Violation.Error(), explore.Step{}, explore.Step{}), string(text))
+}
+
+// bounded are the flags of explore on a command line, and the options of their search.
+func bounded(t *testing.T, line string) (*exploreFlags, explore.Options) {
+	t.Helper()
+	f := new(exploreFlags)
+	require.NoError(t, f.command().ParseFlags(strings.Fields(line)))
+	require.NoError(t, f.check())
+	return f, f.options
+}
+
+func TestOnlyTheFeaturesThatAreNamedAreExplored(t *testing.T) {
+	nothing := explore.Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true, NoCrash: true, NoTransfer: true, NoHints: true}
+	for feature, add := range map[string]func(*explore.Bounds){
+		"pre-vote":              func(b *explore.Bounds) { b.NoPreVote = false },
+		"crashes":               func(b *explore.Bounds) { b.NoCrash = false },
+		"transfers":             func(b *explore.Bounds) { b.NoTransfer = false },
+		"hints":                 func(b *explore.Bounds) { b.NoHints = false },
+		"transfers,withdrawals": func(b *explore.Bounds) { b.NoTransfer, b.Withdrawals = false, true },
+		"transfers,pauses":      func(b *explore.Bounds) { b.NoTransfer, b.Pauses = false, true },
+		"ability":               func(b *explore.Bounds) { b.Ability = true },
+		"leases":                func(b *explore.Bounds) { b.Leases = true },
+	} {
+		want := nothing
+		add(&want)
+		_, options := bounded(t, "--features "+feature)
+		assert.Equal(t, want, options.Bounds, feature)
+	}
+	_, options := bounded(t, "")
+	assert.Equal(t, explore.Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1}, options.Bounds)
+}
+
+func TestMemoryIsGivenInMegabytes(t *testing.T) {
+	_, options := bounded(t, "--memory 3")
+	assert.EqualValues(t, 3*1024*1024, options.MaxMemory)
+}
+
+// Whoever reads a report later sees what was explored.
+func TestAReportNamesTheBoundsOfItsSearch(t *testing.T) {
+	f, _ := bounded(t, "--members 2 --terms 3 --rounds 4 --ledger 5 --features leases --lag 1 --leak 2 --in-flight 9")
+	want := map[string]any{"members": 2, "terms": 3, "rounds": 4, "ledger": 5, "features": []string{"leases"}, "lag": 1, "leak": 2}
+	assert.Equal(t, want, f.bounds())
+	f, _ = bounded(t, "--live --members 2 --terms 3 --rounds 4 --ledger 5 --features crashes --leak 6 --in-flight 9 --drops 2 --duplicates 1 --restarts 3 --inabilities 5")
+	want = map[string]any{
+		"members": 2, "terms": 3, "rounds": 4, "ledger": 5, "features": []string{"crashes"}, "lag": 0, "leak": 6,
+		"in_flight": 9, "drops": 2, "duplicates": 1, "restarts": 3, "inabilities": 5,
+	}
+	assert.Equal(t, want, f.bounds())
+}
+
 // A search that continues from a checkpoint reports its own rates, without the states of the
 // earlier one.
 func TestRatesAreThoseOfThisRun(t *testing.T) {
@@ -56,7 +119,7 @@ func TestExploreChecksThatALeaderCanBeElected(t *testing.T) {
 	for _, flag := range []string{"--workers", "--lag", "--checkpoint"} {
 		assert.Contains(t, fail(t, exitUsage, "explore", "--live", flag, "1"), flag+" does not go with --live")
 	}
-	for _, flag := range []string{"--in-flight", "--drops", "--duplicates", "--restarts"} {
+	for _, flag := range []string{"--in-flight", "--drops", "--duplicates", "--restarts", "--inabilities"} {
 		assert.Contains(t, fail(t, exitUsage, "explore", flag, "1"), flag+" needs --live")
 	}
 }
@@ -86,6 +149,7 @@ func TestAViolationWithoutAScriptSaysWhy(t *testing.T) {
 		f := exploreFlags{live: c.live, out: t.TempDir()}
 		f.options.Members = 2
 		require.ErrorContains(t, f.tellViolation(v), c.says)
+		assert.FileExists(t, filepath.Join(f.out, "violation-explored", "picture.html"))
 	}
 }
 
