@@ -146,6 +146,13 @@ func TestTheNextLeaderIsWaitedFor(t *testing.T) {
 	for range 3 {
 		assert.Equal(t, "orders", <-leader.asked)
 	}
+	for _, order := range []string{"resign", "transfer"} {
+		lines = succeed(t, order, "-a", serving(t, resigning{next: []string{"n1"}, asked: make(chan string, 3)}), "--json")
+		require.Len(t, lines, 1)
+		var s shownStatus
+		require.NoError(t, json.Unmarshal([]byte(lines[0]), &s))
+		assert.Equal(t, "n1", s.Leader)
+	}
 	leader.next = []string{""}
 	stderr := fail(t, exitFailed, "resign", "-a", serving(t, leader), "--timeout", "20s")
 	assert.Contains(t, stderr, "the leader has done it, but no node led within 20s")

@@ -128,23 +128,33 @@ func TestALeaderThatHangsIsNotWaitedForAnyLonger(t *testing.T) {
 }
 
 // Scripts rely on them.
-func TestTheseAreTheUsualTimes(t *testing.T) {
+func TestTheseAreTheUsualValues(t *testing.T) {
 	for _, c := range []struct {
 		cmd        *cobra.Command
 		flag, want string
 	}{
 		{newDrain(), "wait", "1m0s"},
 		{newDrain(), "timeout", "5s"},
+		{newDrain(), "in-flight", "128"},
 		{newUndrain(), "timeout", "5s"},
 		{newProtect(), "timeout", "5s"},
 		{newBalance(), "every", "10s"},
 		{newBalance(), "timeout", "5s"},
+		{newStatus(), "timeout", "3s"},
+		{newWatch(), "timeout", "3s"},
+		{newSettings(), "timeout", "10s"},
+		{newLeaseStatus(), "timeout", "10s"},
+		{newLeaseForce(), "timeout", "10s"},
+		{newLeaseRelease(), "timeout", "10s"},
 		{newNodes(), "timeout", "3s"},
 		{newTable(), "timeout", "3s"},
 		{newTransfer(), "timeout", "30s"},
 		{newResign(), "timeout", "30s"},
 	} {
 		assert.Equal(t, c.want, c.cmd.Flags().Lookup(c.flag).DefValue, "%s --%s", c.cmd.Name(), c.flag)
+		if address := c.cmd.Flags().Lookup("address"); address != nil {
+			assert.Equal(t, "[127.0.0.1:7000]", address.DefValue, c.cmd.Name())
+		}
 	}
 }
 

@@ -107,12 +107,50 @@ func TestManyGroupsAreListedIfThatIsAskedFor(t *testing.T) {
 		assert.Equal(t, "leader", s.Role)
 	}
 	assert.Len(t, succeed(t, "status", "-a", address, "--prefix", "led-001"), 1+10)
+	assert.Len(t, succeed(t, "status", "-a", address, "--prefix", "led-00", "--json"), 100)
+	assert.Len(t, succeed(t, "status", "-a", address, "--prefix", "led-00", "--all"), 1+100)
+	again := strings.Replace(address, "127.0.0.1", "localhost", 1)
+	assert.Len(t, succeed(t, "status", "-a", address, "-a", again, "--json"), 312, "the node only once")
 	assert.Len(t, succeed(t, "status", "-a", address, "--group", "led-0017"), 1+1)
 	assert.Len(t, succeed(t, "status", "-a", address, "--prefix", "none"), 1)
 	for _, other := range [][]string{{"--all"}, {"--prefix", "x"}} {
 		assert.Contains(t, fail(t, exitUsage, append([]string{"status", "--group", "g"}, other...)...), "--group")
 	}
 	assert.Contains(t, fail(t, exitUsage, "watch", "-a", address), "--group is not given")
+}
+
+// A script must not take an empty file for a node without groups.
+func TestAStatusThatCannotBePrintedIsAFailure(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 60} {
+		address := crowded(t, count)
+		for _, how := range [][]string{nil, {"--all"}, {"--json"}} {
+			stderr := new(page)
+			code := Main(append([]string{"status", "-a", address}, how...), brokenPipe{}, stderr)
+			assert.Equal(t, exitFailed, code, how)
+			assert.Equal(t, "hustings: broken pipe\n", stderr.String(), how)
+		}
+	}
+}
+
+// Groups that the node is not able to lead are counted by the reason, and so are those that do not take part yet.
+func TestAllThatIsCountedIsShown(t *testing.T) {
+	t.Parallel()
+	c := crowd{"host:1", &operator.Summary{
+		Node: "n0", Groups: 99, Starting: 8, Leaderless: 9, LowestTerm: 3, HighestTerm: 4,
+		Roles: map[memberstate.Role]int{memberstate.Leader: 5, memberstate.Follower: 6}, Leaders: map[string]int{"n0": 5, "n1": 7},
+		Unable: map[elector.Inability]int{protocol.NotAbleDisk: 10},
+	}}
+	var out strings.Builder
+	require.NoError(t, c.print(&out, "o"))
+	assert.Equal(t, `n0 at host:1 has 99 groups whose names begin with "o", in terms 3 to 4
+  it is         follower 6, leader 5
+  the leader is n0 5, n1 7
+  no leader     9
+  not able      `+protocol.NotAbleDisk.String()+` 10
+  starting      8
+
+`, out.String())
 }
 
 // A node that dies while it lists its groups is a node that did not answer.

@@ -11,7 +11,33 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// Each time that a node says something it is there again, so that it is told of if it is lost once more.
+func TestANodeThatSaysSomethingIsHeard(t *testing.T) {
+	t.Parallel()
+	cmd := newWatch()
+	cmd.SetOut(new(page))
+	w, times := watcher{operation: &operation{group: "orders"}, cmd: cmd}, 0
+	n := resigning{next: []string{"", "n1", "n2"}, asked: make(chan string, 1)}
+	require.ErrorIs(t, w.watchOnce(t.Context(), serving(t, n), func() { times++ }), errEnded)
+	assert.Equal(t, 3, times)
+}
+
+// Nobody is told again and again about a mistake of his own.
+func TestOneOfSeveralGroupsIsNamedToBeWatched(t *testing.T) {
+	t.Parallel()
+	ctx, giveUp := context.WithTimeout(t.Context(), enough)
+	defer giveUp()
+	cmd := newWatch()
+	cmd.SetArgs([]string{"-a", crowded(t, 3)})
+	cmd.SetOut(new(page))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(ctx)
+	require.ErrorAs(t, err, new(usageError))
+	assert.ErrorContains(t, err, "--group is not given, and the node has several groups")
+}
 
 // A node that is away for long is not pestered, and one that was there a moment ago is back soon. Each time that it is lost is
 // told once.
