@@ -298,9 +298,26 @@ func TestAReportHasAllItsFigures(t *testing.T) {
 	assert.Equal(t, r, again)
 }
 
+// Groups with leases cost more than others, so figures of the ones must not be taken for those of the others.
+func TestGroupsAreAsTheOptionsSay(t *testing.T) {
+	for _, leases := range []bool{true, false} {
+		o := small(func(o *Options) { o.Leases, o.Timing.Leak = leases, 7 })
+		c, names := cluster{options: &o}, []string(nil)
+		for g := range c.groups(t.Context(), []string{"a", "b"}, memberstate.Voters("n0")) {
+			assert.Equal(t, leases, g.Leases)
+			assert.Equal(t, o.Timing, g.Timing)
+			assert.Equal(t, memberstate.Voters("n0"), g.Members)
+			names = append(names, g.Group)
+		}
+		assert.Equal(t, []string{"a", "b"}, names)
+		assert.Equal(t, leases, newReport(&o).Leases)
+	}
+}
+
 func TestOptionsThatCannotBeRunAreRefusedByTheNameOfTheirFlag(t *testing.T) {
 	for flag, change := range map[string]func(*Options){
 		"--groups":      func(o *Options) { o.Groups = 0 },
+		"want 1 to 999": func(o *Options) { o.Groups = maxGroups + 1 },
 		"--nodes is 0":  func(o *Options) { o.Nodes = 0 },
 		"--nodes is 65": func(o *Options) { o.Nodes = memberstate.MaxMembers + 1 },
 		"--kill":        func(o *Options) { o.Nodes = 2 },
@@ -312,5 +329,7 @@ func TestOptionsThatCannotBeRunAreRefusedByTheNameOfTheirFlag(t *testing.T) {
 		assert.ErrorContains(t, o.Check(), flag)
 	}
 	o := small(func(o *Options) { o.Groups, o.Nodes, o.Kill, o.Idle = 1, 1, false, 1 })
+	assert.NoError(t, o.Check())
+	o = small(func(o *Options) { o.Groups, o.Nodes = maxGroups, memberstate.MaxMembers })
 	assert.NoError(t, o.Check())
 }
