@@ -64,17 +64,21 @@ func (f *beatsFlags) run(cmd *cobra.Command) error {
 	if err := f.options.Check(); err != nil {
 		return usageError{err}
 	}
-	b := &f.options.Bounds
 	search := search{
 		play: func(ctx context.Context, progress func(explore.Result)) (explore.Result, error) {
 			f.options.Progress = progress
 			return nodes.Explore(ctx, f.options)
 		},
-		bounds: map[string]any{
-			"members": b.Members, "groups": b.Groups, "terms": b.Terms, "moments": b.Moments, "calm": b.Calm, "ends": b.Ends, "inabilities": b.Inabilities, "waits": b.Waits,
-			"slow_disks": b.SlowDisks, "changes": b.Changes, "leavings": b.Leavings, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
-		},
-		of: "nodes", held: "every invariant held", asJSON: f.asJSON, tell: untold,
+		bounds: f.bounds(), of: "nodes", held: "every invariant held", asJSON: f.asJSON, tell: untold,
 	}
 	return search.run(cmd)
+}
+
+// bounds are those of a report.
+func (f *beatsFlags) bounds() map[string]any {
+	b := &f.options.Bounds
+	return map[string]any{
+		"members": b.Members, "groups": b.Groups, "terms": b.Terms, "moments": b.Moments, "calm": b.Calm, "ends": b.Ends, "inabilities": b.Inabilities, "waits": b.Waits,
+		"slow_disks": b.SlowDisks, "changes": b.Changes, "leavings": b.Leavings, "leader_restarts": b.LeaderRestarts, "follower_restarts": b.FollowerRestarts,
+	}
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,6 +29,21 @@ func TestExploreBeatsPrintsOneJSONObject(t *testing.T) {
 	bounds, is := report["bounds"].(map[string]any)
 	require.True(t, is)
 	assert.EqualValues(t, 1, bounds["ends"])
+}
+
+// Whoever reads a report later sees what was explored.
+func TestAReportOfBeatsNamesTheBoundsOfItsSearch(t *testing.T) {
+	names := []string{
+		"members", "groups", "terms", "moments", "calm", "ends", "inabilities", "waits", "slow-disks", "changes", "leavings", "leader-restarts", "follower-restarts",
+	}
+	want, given := map[string]any{}, []string(nil)
+	for i, name := range names {
+		given = append(given, fmt.Sprintf("--%s=%d", name, i+1))
+		want[strings.ReplaceAll(name, "-", "_")] = i + 1
+	}
+	f := new(beatsFlags)
+	require.NoError(t, f.command().ParseFlags(given))
+	assert.Equal(t, want, f.bounds())
 }
 
 func TestWrongBoundsOfBeatsAreNamed(t *testing.T) {
