@@ -25,11 +25,10 @@ type shard struct {
 	self    string
 	fail    func(error)
 	room    chan struct{} // for commands that wait
-	keep    uint64
-	part    int
 	timing  elector.Timing
 
-	sessions uint64
+	keep, sessions uint64 // see Config
+	part           int
 
 	transfers chan struct{} // those of the node that are under way
 
