@@ -4,8 +4,10 @@ package protocol
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -124,24 +126,66 @@ func TestANodeIsDrainedAHeartbeatAfterItsLastGroup(t *testing.T) {
 // While it waited for its time to be over, no other group could take its place.
 func TestAHandoverThatAllRefuseIsGivenUpAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		answered   []memberstate.Seat
-		catchingUp memberstate.Set
-		over       bool
+		answered                   []memberstate.Seat
+		catchingUp, silent, leaves memberstate.Set
+		over                       bool
 	}{
-		"all have refused":          {[]memberstate.Seat{2, 3}, 0, true},
-		"one has not answered":      {[]memberstate.Seat{2}, 0, false},
-		"one's ledger is not there": {[]memberstate.Seat{2, 3}, memberstate.SetOf(3), false},
+		"all have refused":                    {answered: []memberstate.Seat{2, 3}, over: true},
+		"one has not answered":                {answered: []memberstate.Seat{2}},
+		"one's ledger is not there":           {answered: []memberstate.Seat{2, 3}, catchingUp: memberstate.SetOf(3)},
+		"the other one is silent":             {answered: []memberstate.Seat{2}, silent: memberstate.SetOf(3), over: true},
+		"the other one's node does not serve": {answered: []memberstate.Seat{2}, leaves: memberstate.SetOf(3), over: true},
 	} {
 		f, g := stuck(t)
 		n, d := f.node, &f.node.draining
 		d.moves[g] = move{order: new(Order)}
 		g.handover.Phase = Probing
-		g.office.acks[g.office.beat%recentBeats] = g.Rules.Voters
+		g.office.acks[g.office.beat%recentBeats] = g.Rules.Voters &^ c.silent
+		g.maintenance.LastChoice = c.leaves
 		a := &attempt{answered: map[memberstate.Seat]Obstacle{}, catchingUp: c.catchingUp}
 		for _, seat := range c.answered {
 			a.answered[seat] = Obstacle{}
 		}
 		n.refusedBy(g, a)
 		assert.Equal(t, c.over, len(d.refused) == 1, name)
+	}
+}
+
+// A voter that was asked again may have accepted in the turn in which the last of the others refused. Then the engine pauses
+// already.
+func TestAHandoverThatOneHasAcceptedIsNotGivenUp(t *testing.T) {
+	for phase, over := range map[HandoverPhase]bool{Probing: true, Pausing: false, Taking: false} {
+		f, g := stuck(t)
+		n, d := f.node, &f.node.draining
+		n.countLed(g)
+		var outcome error
+		o := &Order{Settled: func(err error) { outcome = err }}
+		d.moves[g], d.refused = move{order: o}, []*Group{g}
+		g.handover = Handover{Phase: phase, Target: 2}
+		x := n.transientOf(g)
+		x.orders, x.attempt = []*Order{o}, &attempt{reason: ToAnyone}
+		n.giveUpRefused()
+		assert.Equal(t, over, outcome != nil, phase)
+		assert.Empty(t, d.refused, phase)
+	}
+}
+
+// The handover that it has begun goes on when a drain ends, and is none of the next drain's.
+func TestAHandoverOfAnEarlierDrainIsNotCounted(t *testing.T) {
+	c := newCrossing(t, 1)
+	c.passes(200 * time.Millisecond)
+	n, g := c.leads.node, c.leads.groups[0]
+	n.Drain(0)
+	n.EndTurn()
+	first := n.draining.moves[g].order
+	require.NotNil(t, first)
+	n.Serve()
+	n.Drain(0)
+	n.EndTurn()
+	want := Progress{Stuck: [Stucks]int{StuckBusy: 1}}
+	for _, when := range []string{"while it is under way", "when it has failed"} {
+		now := n.Progress()
+		assert.Equal(t, want, Progress{Moving: now.Moving, Stuck: now.Stuck}, when)
+		n.Withdraw(g, first, ErrTransferFailed)
 	}
 }
