@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -40,6 +41,22 @@ func TestAShorterIntervalDelaysNoBeat(t *testing.T) {
 	assert.EqualValues(t, 30, b.every)
 	b.begin(new(peer), 95, 2)
 	assert.EqualValues(t, 97, b.due)
+}
+
+// An answer that comes so late that the time is not known any more counts for nothing. If it were dated by the beat that has
+// taken the place, leaders would hold leases for longer than others have promised.
+func TestTheTimeOfABeatIsKnownUntilAnotherTakesItsPlace(t *testing.T) {
+	var b beats
+	for range 2*keptBeats + 7 {
+		b.count(time.Duration(b.number+1) * time.Second)
+	}
+	for back := range uint64(2 * keptBeats) {
+		at, known := b.when(b.number - back)
+		assert.Equal(t, back < keptBeats, known, "%d beats ago", back)
+		if known {
+			assert.Equal(t, time.Duration(b.number-back)*time.Second, at, "%d beats ago", back)
+		}
+	}
 }
 
 // A beat that this node can make nothing of changes nothing.
