@@ -105,3 +105,22 @@ func TestAnAnswerAboutEnginesWakesNobody(t *testing.T) {
 		assert.True(t, g.Rests(), "leases: %v", leases)
 	}
 }
+
+// All at once would send the member more heartbeats than it has room for.
+func TestAReturningMemberCallsOneLeaderAfterAnother(t *testing.T) {
+	const leaders, steps = 100, 10
+	f, c := leasing(t, leaders)
+	n := f.node
+	c.called = n.now
+	for step := range time.Duration(steps) {
+		due, waits := n.Next()
+		require.True(t, waits)
+		require.Equal(t, c.called+callEvery, due, "step %d", step)
+		n.At(due)
+		n.EndTurn()
+		assert.Len(t, c.groups, leaders-1-int(step))
+	}
+	n.At(n.now + steps*callEvery) // the node had other things to do
+	n.EndTurn()
+	assert.Len(t, c.groups, leaders-2*steps)
+}
