@@ -245,6 +245,16 @@ func TestAnOrderNotToLeadNeedsNoHold(t *testing.T) {
 	assert.Zero(t, w.group.ability().hold)
 }
 
+// A group about which something has to be remembered beats for itself.
+func TestAnOrderNotToLeadIsForgottenWhenItIsOver(t *testing.T) {
+	w := newWatched(t, 0)
+	w.node.Electable(&w.group, false)
+	assert.Equal(t, NotAbleOrdered, w.group.Inability())
+	w.node.Electable(&w.group, true)
+	assert.Equal(t, Able, w.group.Inability())
+	assert.Nil(t, w.group.ability())
+}
+
 func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
 	w := newWatched(t, 0)
 	detection := w.group.Rules.Timing.Detection()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/rpc"
 )
@@ -114,6 +115,28 @@ func TestHowManyMayBeSilent(t *testing.T) {
 		n.beats.peers = append(n.beats.peers, new(peer)) // it has nothing to answer
 		assert.Equal(t, c.want, n.tooManySilent(), c)
 	}
+}
+
+// What is on its way is not counted by those that get it yet, so the node would give more than its part.
+func TestNothingIsGivenWhileHandoversAreUnderWay(t *testing.T) {
+	f, _ := leasing(t, 1)
+	n, g := f.node, f.groups[0]
+	p := n.peerOf(g, 2)
+	g.notes.set(isLed, true)
+	n.stands.led, n.beats.every = 1000, time.Second
+	p.told, p.leads, p.spokeAt, p.standing = true, 1, n.now+time.Hour, rpc.Standing{}
+	n.Balance(time.Second)
+	require.Equal(t, []BalanceShare{{To: "n1", Groups: 1}}, n.PlanBalance().Shares)
+	n.At(n.now + time.Second)
+	n.balance()
+	for _, every := range []time.Duration{time.Second, time.Minute} { // others do not end what is under way
+		n.Balance(every)
+		plan := n.PlanBalance()
+		assert.Equal(t, "handovers are under way", plan.Why)
+		assert.Empty(t, plan.Shares)
+	}
+	n.Withdraw(g, g.transient().orders[0], ErrTransferFailed)
+	assert.Zero(t, n.balancing.moving)
 }
 
 // More than can be remembered have begun, so all stay.
