@@ -113,6 +113,23 @@ func TestPeersAreReplaced(t *testing.T) {
 	assert.Equal(t, map[string]bool{"b": false}, tr.Connected())
 }
 
+// Otherwise each reload of a configuration would look like the death of all other nodes.
+func TestAPeerThatKeepsItsAddressIsNotCutOff(t *testing.T) {
+	w := newCluster(t, "a", "b")
+	a, _ := w.serve("a")
+	b, ear := w.serve("b")
+	w.reaches(a, "b", ear)
+	connections := func() uint64 { return a.Stats().Connected + b.Stats().Connected }
+	before := connections()
+	a.SetPeers(map[string]string{"b": w.addresses["b"], "c": "127.0.0.1:1"})
+	b.SetPeers(map[string]string{"a": w.addresses["a"], "c": "127.0.0.1:1"})
+	assert.True(t, a.Connected()["b"])
+	assert.True(t, b.Connected()["a"])
+	w.reaches(a, "b", ear)
+	assert.Equal(t, before, connections(), "over the same one")
+	assert.Empty(t, ear.lost)
+}
+
 // A link that is made while the transport closes must not be started: starting it while Close waits
 // for the others would panic.
 func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
