@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -300,22 +301,41 @@ func TestAProcessThatIsBeingEndedIsProbedUntilItIsGone(t *testing.T) {
 	require.NoError(t, err)
 	l.address = peer.Addr().String()
 	l.end(connect(t, l, 7))
+	require.NoError(t, peer.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Millisecond)))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for range 3 {
+		for {
 			c, err := peer.Accept()
 			if err != nil {
-				return // the probes have ended
+				_ = peer.Close()
+				return
 			}
 			_ = c.Close()
 		}
-		_ = peer.Close()
 	}()
 	l.keepProbing()
-	_ = peer.Close()
 	<-ended
 	assert.Equal(t, losses{"a"}, *told)
+}
+
+// A peer that swallows everything must not keep the link from calling it at its next address. Here its name server does.
+func TestAProbeIsBounded(t *testing.T) {
+	usual := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = usual })
+	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF }}
+	_, err := resolver.LookupHost(t.Context(), "peer.invalid.") // package net reads its files once, which no bubble may do
+	require.Error(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		began := time.Now()
+		here, gone := probe(t.Context(), "peer.invalid.:1")
+		assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone}, "silence proves nothing")
+		assert.Equal(t, probeTime, time.Since(began))
+	})
 }
 
 // The authorities may have changed since the handshake.
