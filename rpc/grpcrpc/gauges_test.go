@@ -4,6 +4,13 @@ package grpcrpc_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,6 +70,66 @@ func TestCertificateEndsFollowsTheFiles(t *testing.T) {
 	own, authority = tr.CertificateEnds()
 	assert.NotZero(t, own, "the previous files are still used")
 	assert.Zero(t, authority)
+}
+
+// signer is an authority, or a node, of a chain that package certs does not make.
+type signer struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newSigner(t *testing.T) *signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return &signer{key: key}
+}
+
+// until gives a signer a certificate that ends then, by another one or by itself, and returns it in PEM.
+func (s *signer) until(t *testing.T, end time.Time, by *signer, isCA bool, uris ...*url.URL) []byte {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: end, URIs: uris,
+		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	parent := template
+	if by != s {
+		parent = by.cert
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, s.key.Public(), by.key)
+	require.NoError(t, err)
+	s.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// The first of a chain to end makes all handshakes fail. An authority that was renewed with the same key is in the file twice
+// for a while.
+func TestCertificateEndsCountTheWholeChain(t *testing.T) {
+	day := func(n int) time.Time { return time.Now().AddDate(0, 0, n).UTC().Truncate(time.Second) }
+	w := newCluster(t, "n0")
+	w.dir = t.TempDir()
+	root, between, node := newSigner(t), newSigner(t), newSigner(t)
+	older, newer := root.until(t, day(4), root, true), root.until(t, day(5), root, true)
+	chain := between.until(t, day(2), root, true)
+	chain = append(node.until(t, day(3), between, false, grpcrpc.Identity{Role: grpcrpc.Member, Name: "n0"}.URI()), chain...)
+	key, err := x509.MarshalECPrivateKey(node.key)
+	require.NoError(t, err)
+	files := certs.Files(w.dir, "n0")
+	for name, text := range map[string][]byte{files.Cert: chain, files.Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})} {
+		require.NoError(t, os.WriteFile(name, text, 0o600))
+	}
+	require.NoError(t, os.WriteFile(files.CA, older, 0o600))
+	tr := w.open("n0")
+	for _, c := range []struct {
+		authorities [][]byte
+		ends        time.Time
+	}{{[][]byte{older}, day(4)}, {[][]byte{older, newer}, day(5)}, {[][]byte{newer, older}, day(5)}} {
+		require.NoError(t, os.WriteFile(files.CA, bytes.Join(c.authorities, nil), 0o600))
+		own, authority := tr.CertificateEnds()
+		assert.WithinDuration(t, day(2), own, time.Minute, "that of the authority between")
+		assert.WithinDuration(t, c.ends, authority, time.Minute)
+	}
 }
 
 func read(t *testing.T, name string) []byte {
