@@ -103,6 +103,36 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 	}
 }
 
+// In older versions certificates go over the network in the clear.
+func TestACallerWithAnOlderVersionOfTLSIsRefused(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
+	files := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
+	own, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	require.NoError(t, err)
+	_, err = tls.Dial("tcp", s.addresses["b"], &tls.Config{
+		InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"},
+	})
+	require.ErrorContains(t, err, "protocol version")
+	s.holds(grpcrpc.RefusedHandshake, 1)
+}
+
+// Somebody on the way may pretend that the peer knows no newer one.
+func TestACallerOffersNoOlderVersionOfTLS(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
+	own, err := tls.LoadX509KeyPair(w.dir+"/b.crt", w.dir+"/b.key")
+	require.NoError(t, err)
+	w.serve("a")
+	conn, err := w.listeners["b"].Accept()
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // the other side may have closed it
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	err = tls.Server(conn, &tls.Config{
+		MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAnyClientCert, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"},
+	}).Handshake()
+	require.ErrorContains(t, err, "unsupported versions")
+	require.NoError(t, w.listeners["b"].Close())
+}
+
 func TestAMemberCannotSpeakForAnother(t *testing.T) {
 	s := besiege(t, newClusterWithTLS)
 	c := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
