@@ -19,15 +19,21 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// figures returns everything that a collector yields, by name and labels, rounded.
-func figures(t *testing.T, c *metrics.Collector) map[string]int {
+// gather returns everything that a collector yields.
+func gather(t *testing.T, c *metrics.Collector) []*dto.MetricFamily {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(c))
 	families, err := registry.Gather()
 	require.NoError(t, err)
+	return families
+}
+
+// figures returns everything that a collector yields, by name and labels, rounded.
+func figures(t *testing.T, c *metrics.Collector) map[string]int {
+	t.Helper()
 	all := map[string]int{}
-	for _, family := range families {
+	for _, family := range gather(t, c) {
 		for _, m := range family.GetMetric() {
 			name := family.GetName()
 			for _, l := range m.GetLabel() {
@@ -130,6 +136,79 @@ func TestADisksSyncsAreTimed(t *testing.T) {
 	require.NoError(t, store.Save([]memberstate.Record{{Group: "g"}}))
 	require.NoError(t, store.Close())
 	assert.Greater(t, figures(t, m)["hustings_fsync_seconds"], before)
+}
+
+// slowDisk has files whose syncs take a second.
+type slowDisk struct{ memberstate.Disk }
+
+func (slowDisk) Open(string) (memberstate.File, error)   { return slowFile{}, nil }
+func (slowDisk) Create(string) (memberstate.File, error) { return slowFile{}, nil }
+
+type slowFile struct{ memberstate.File }
+
+func (slowFile) Sync() error {
+	<-time.After(time.Second)
+	return nil
+}
+
+// After a restart a store goes on in a file that is there already.
+func TestASyncLastsAsLongAsTheDiskTakes(t *testing.T) {
+	for name, begin := range map[string]func(memberstate.Disk, string) (memberstate.File, error){
+		"a new file": memberstate.Disk.Create, "a file of before": memberstate.Disk.Open,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := metrics.New()
+			f, err := begin(m.Disk(slowDisk{}), "x")
+			require.NoError(t, err)
+			require.NoError(t, f.Sync())
+			assert.InDelta(t, 1, histogram(t, m, "hustings_fsync_seconds").GetSampleSum(), 1e-9, name)
+		})
+	}
+}
+
+// histogram is the one of this name.
+func histogram(t *testing.T, c *metrics.Collector, name string) *dto.Histogram {
+	t.Helper()
+	for _, family := range gather(t, c) {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetHistogram()
+		}
+	}
+	require.FailNow(t, "there is no such histogram", name)
+	return nil
+}
+
+func TestHistogramsAreInSeconds(t *testing.T) {
+	const took = 1500 * time.Millisecond
+	for what, c := range map[string]struct {
+		name    string
+		observe func(*elector.Metrics)
+	}{
+		"saves":                        {"hustings_save_seconds", func(told *elector.Metrics) { told.Saved(1, took, nil) }},
+		"quorums of a leader":          {"hustings_quorum_seconds", func(told *elector.Metrics) { told.QuorumHeard("g", took) }},
+		"quorums of leaders that rest": {"hustings_quorum_seconds", func(told *elector.Metrics) { told.CohortHeard(1, took) }},
+	} {
+		m := metrics.New()
+		c.observe(m.Elector())
+		c.observe(m.Elector())
+		h := histogram(t, m, c.name)
+		assert.EqualValues(t, 2, h.GetSampleCount(), what)
+		assert.InDelta(t, 3, h.GetSampleSum(), 1e-9, what)
+	}
+}
+
+// A quantile says nothing if all that is usual lies within one bucket.
+func TestHistogramsTellFastFromSlow(t *testing.T) {
+	m := metrics.New()
+	for _, name := range []string{"hustings_save_seconds", "hustings_fsync_seconds", "hustings_quorum_seconds"} {
+		buckets := histogram(t, m, name).GetBucket()
+		require.NotEmpty(t, buckets, name)
+		assert.LessOrEqual(t, buckets[0].GetUpperBound(), 0.0001, "%s: a fast disk, or network", name)
+		assert.GreaterOrEqual(t, buckets[len(buckets)-1].GetUpperBound(), 5.0, "%s: one that hangs", name)
+		for i := range buckets[1:] {
+			assert.LessOrEqual(t, buckets[i+1].GetUpperBound(), 3*buckets[i].GetUpperBound(), name)
+		}
+	}
 }
 
 func TestRepairsOfAStoreAreCounted(t *testing.T) {

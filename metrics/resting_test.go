@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,11 +20,7 @@ import (
 // sinceQuorum is the largest of the gauges of this name, and how many there are.
 func sinceQuorum(t *testing.T, c *metrics.Collector) (longest time.Duration, leaders int) {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(c))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	for _, family := range families {
+	for _, family := range gather(t, c) {
 		if family.GetName() == "hustings_group_since_quorum_seconds" {
 			for _, m := range family.GetMetric() {
 				longest, leaders = max(longest, time.Duration(value(m)*float64(time.Second))), leaders+1
