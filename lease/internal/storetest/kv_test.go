@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
@@ -119,6 +121,7 @@ type muteEtcd struct {
 	clientv3.KV
 	clientv3.Lease
 	begin func(context.Context) error
+	grant func(seconds int64) // nil: nobody notes it
 }
 
 func (m muteEtcd) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*clientv3.GetResponse, error) {
@@ -129,7 +132,10 @@ func (m muteEtcd) Put(ctx context.Context, _, _ string, _ ...clientv3.OpOption) 
 	return new(clientv3.PutResponse), m.begin(ctx)
 }
 
-func (m muteEtcd) Grant(ctx context.Context, _ int64) (*clientv3.LeaseGrantResponse, error) {
+func (m muteEtcd) Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	if m.grant != nil {
+		m.grant(seconds)
+	}
 	return new(clientv3.LeaseGrantResponse), m.begin(ctx)
 }
 
@@ -147,6 +153,21 @@ func (m muteTxn) Then(...clientv3.Op) clientv3.Txn { return m }
 
 func (m muteTxn) Commit() (*clientv3.TxnResponse, error) { return new(clientv3.TxnResponse), m.begin() }
 
+// A sign of life expires after its time or later: etcd counts seconds, so a part of one is rounded up. Otherwise others would
+// take the lease of a holder that still believes in it.
+func TestASignOfLifeInEtcdLastsForWholeSeconds(t *testing.T) {
+	for ttl, want := range map[time.Duration]int64{
+		time.Millisecond: 1, time.Second: 1, time.Second + 1: 2, 2 * time.Second: 2, 2900 * time.Millisecond: 3,
+	} {
+		var granted []int64
+		client := clientv3.NewCtxClient(t.Context())
+		mute := muteEtcd{begin: context.Context.Err, grant: func(seconds int64) { granted = append(granted, seconds) }}
+		client.KV, client.Lease = mute, mute
+		require.NoError(t, etcdkv.New(client, "released/").Live(t.Context(), map[string]time.Duration{"key": ttl}))
+		assert.Equal(t, []int64{want}, granted, ttl)
+	}
+}
+
 // A watch that etcd cancels ends Listen with the reason, which the keeper logs. It leaves no watch behind.
 func TestAWatchThatEtcdCancelsEndsListen(t *testing.T) {
 	client := clientv3.NewCtxClient(t.Context())
@@ -155,6 +176,23 @@ func TestAWatchThatEtcdCancelsEndsListen(t *testing.T) {
 	err := etcdkv.New(client, "released/").Listen(t.Context(), func(string) {})
 	require.ErrorIs(t, err, rpctypes.ErrCompacted)
 	assert.ErrorIs(t, watching.Err(), context.Canceled)
+}
+
+// A member of etcd that is cut off from its leader says nothing, unless it was told to end the watch then.
+func TestAWatchNeedsAMemberWithALeader(t *testing.T) {
+	asked := make(chan string, 1)
+	etcd := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path + " " + r.Header.Get(rpctypes.MetadataRequireLeaderKey)
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Status", "9") // it must not be asked again
+	}))
+	etcd.Config.Protocols = new(http.Protocols)
+	etcd.Config.Protocols.SetUnencryptedHTTP2(true)
+	etcd.Start()
+	t.Cleanup(etcd.Close)
+	client := dialEtcd(t, etcd.Listener.Addr().String())
+	require.Error(t, etcdkv.New(client, "released/").Listen(t.Context(), func(string) {}))
+	assert.Equal(t, "/etcdserverpb.Watch/Watch "+rpctypes.MetadataHasLeader, <-asked)
 }
 
 // cancelling replaces an etcd that cancels every watch.
