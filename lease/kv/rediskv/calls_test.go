@@ -23,6 +23,7 @@ type node struct {
 	begin func(context.Context) error // called with the context of every round trip
 	pages [][]string
 	sent  []string // all commands of pipelines, and of Wake
+	scans []string // the patterns of all pages that were asked for
 }
 
 func (n *node) DialHook(redis.DialHook) redis.DialHook {
@@ -41,6 +42,7 @@ func (n *node) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		case *redis.StringCmd:
 			c.SetVal("maxmemory_policy:noeviction\r\n")
 		case *redis.ScanCmd:
+			n.scans = append(n.scans, fmt.Sprint(c.Args()[3]))
 			page, next := 0, uint64(0)
 			if _, err := fmt.Sscan(fmt.Sprint(c.Args()[1]), &page); err != nil || page >= len(n.pages) {
 				return errors.New("no such page")
@@ -182,6 +184,22 @@ func TestTheKeysOfAllNodesAreFound(t *testing.T) {
 		slices.Sort(found)
 		if err != nil || !slices.Equal(found, want) {
 			t.Errorf("%s: %v, error %v", kind, found, err)
+		}
+	}
+}
+
+// Characters that mean something in a pattern of Redis may be in a prefix. It would find no leases otherwise, or those of
+// others.
+func TestAPrefixIsNoPattern(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"app/": "app/*", "": "*", "app[1]/": `app\[1\]/*`, `a*[b]?\`: `a\*\[b\]\?\\*`,
+	} {
+		n := &node{begin: func(context.Context) error { return nil }, pages: [][]string{{"a"}, {"b"}}}
+		if _, err := over["client"](t, n).Keys(t.Context(), prefix); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(n.scans, []string{want, want}) {
+			t.Errorf("%q: %q, want %q twice", prefix, n.scans, want)
 		}
 	}
 }
