@@ -25,9 +25,11 @@ type server struct {
 	mu       sync.Mutex
 	sessions []net.Conn // the server's ends
 	woken    []string
+	listens  []string      // the statements
 	ended    chan struct{} // receives the end of each session
 	listened chan struct{} // closed when a client listens
 	holds    chan struct{} // nil, or no wake-up is answered until it is closed
+	stops    chan struct{} // nil, or after LISTEN it reads nothing until it is closed
 	deaf     bool          // it does not answer LISTEN
 	refuses  bool          // it refuses all wake-ups
 }
@@ -58,12 +60,17 @@ func (s *server) serve(conn net.Conn) {
 		}
 		switch m := m.(type) {
 		case *pgproto3.Query: // LISTEN
+			s.note(func() { s.listens = append(s.listens, m.String) })
 			close(s.listened)
 			if s.deaf {
 				continue
 			}
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("LISTEN")})
 			b.Send(ready)
+			if s.stops != nil {
+				_ = b.Flush()
+				<-s.stops
+			}
 		case *pgproto3.Parse:
 			b.Send(&pgproto3.ParseComplete{})
 		case *pgproto3.Bind:
@@ -104,12 +111,18 @@ func (s *server) saw() (woken []string, sessions int) {
 
 func open(t *testing.T) (*server, *pgxwake.Waker) {
 	t.Helper()
+	return openWith(t, "c")
+}
+
+// openWith makes a server, and a waker over this channel.
+func openWith(t *testing.T, channel string) (*server, *pgxwake.Waker) {
+	t.Helper()
 	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
 	require.NoError(t, err)
 	s := &server{ended: make(chan struct{}, 1000), listened: make(chan struct{})}
 	config.DialFunc = s.dial
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"h"}, nil }
-	w, err := pgxwake.New(config, "c")
+	w, err := pgxwake.New(config, channel)
 	require.NoError(t, err)
 	return s, w
 }
@@ -259,21 +272,50 @@ func TestAWakeThatFailsSaysWhy(t *testing.T) {
 }
 
 func TestTheChannelHasADefault(t *testing.T) {
-	s, w := open(t)
-	require.NotNil(t, w)
-	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
-	require.NoError(t, err)
-	config.DialFunc = s.dial
-	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"h"}, nil }
-	w, err = pgxwake.New(config, "")
-	require.NoError(t, err)
+	s, w := openWith(t, "")
 	require.NoError(t, w.Wake(t.Context(), "g"))
 	<-s.ended
 	woken, _ := s.saw()
 	assert.Equal(t, []string{pgxwake.DefaultChannel + " g"}, woken)
-	w, err = pgxwake.New(nil, "c")
+	w, err := pgxwake.New(nil, "c")
 	require.ErrorContains(t, err, "the configuration is nil")
 	assert.Nil(t, w)
+}
+
+// pg_notify takes the name of a channel as it is. LISTEN folds it, and reads it as a part of the statement, unless it is
+// quoted.
+func TestAListenerHearsTheChannelThatWakesGoThrough(t *testing.T) {
+	for channel, statement := range map[string]string{
+		"c": `LISTEN "c"`, `My "c`: `LISTEN "My ""c"`, "a-b; DROP TABLE t": `LISTEN "a-b; DROP TABLE t"`, "": `LISTEN "hustings_lease"`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, w := openWith(t, channel)
+			_, ended, end := listen(t, w)
+			synctest.Wait()
+			require.NoError(t, w.Wake(t.Context(), "g"))
+			end()
+			require.ErrorIs(t, <-ended, context.Canceled)
+			assert.Equal(t, []string{statement}, s.listens)
+			if channel != "" {
+				assert.Equal(t, []string{channel + " g"}, s.woken)
+			}
+		})
+	}
+}
+
+// An elector that ends waits for its listener.
+func TestAListenerEndsSoonWhateverItsServerDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		s.stops = make(chan struct{})
+		defer close(s.stops)
+		_, ended, end := listen(t, w)
+		synctest.Wait()
+		end()
+		<-time.After(5 * time.Second)
+		require.Len(t, ended, 1)
+		assert.ErrorIs(t, <-ended, context.Canceled)
+	})
 }
 
 // Wake-ups that wait for a listener when its Listen ends are sent over connections of their own. A
