@@ -89,6 +89,7 @@ func TestManyMakeTheSchemaAtOnce(t *testing.T) {
 		db := d.open(t, "")
 		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: "t_" + strings.ToLower(rand.Text())})
 		require.NoError(t, err)
+		require.NoError(t, db.PingContext(t.Context())) // SQLite waits for nobody while a new file is switched to WAL
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() { assert.NoError(t, s.EnsureSchema(t.Context())) })
