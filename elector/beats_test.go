@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -91,6 +92,9 @@ func (f *fleet) start(node int) {
 			c.Timing, c.Members[2].Observer = f.timing, f.observes
 			if f.group != nil {
 				f.group(node, &c)
+			}
+			if !slices.ContainsFunc(c.Members, func(m memberstate.Member) bool { return m.ID == id }) {
+				continue
 			}
 			if c.Leases = i%2 == 0; !yield(c) {
 				return

@@ -128,7 +128,7 @@ func (f *flock) rests(e *Electorate) (leader *Group) {
 	return &g
 }
 
-// Leaders of groups in which the node has no part would never rest while it beats.
+// Leaders of groups in which the node has no part would wake with each of its beats.
 func TestANodeCallsOnlyLeadersOfItsOwnGroups(t *testing.T) {
 	f := newFlock(t)
 	n := f.node
