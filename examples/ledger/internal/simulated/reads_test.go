@@ -3,6 +3,7 @@
 package simulated
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -21,22 +22,22 @@ func TestReadsShareARound(t *testing.T) {
 			synctest.Wait()
 		}
 		says(&ledgerpb.Matched{Index: 1, Attempt: 1})
-		answered := 0
+		var answered atomic.Int64
 		for range 50 {
 			go func() {
 				r := &ledgerpb.Request{Shards: 1, Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{Key: []byte("k"), Quorum: true}}}
 				if f.engine.Do(t.Context(), r).GetResult() != nil {
-					answered++
+					answered.Add(1)
 				}
 			}()
 			synctest.Wait()
 		}
 		assert.Equal(t, uint64(1), f.newestRound())
 		says(&ledgerpb.Matched{Round: 1})
-		assert.Equal(t, 1, answered, "the others were asked after the first round had begun")
+		assert.EqualValues(t, 1, answered.Load(), "the others were asked after the first round had begun")
 		assert.Equal(t, uint64(2), f.newestRound())
 		says(&ledgerpb.Matched{Round: 2})
-		assert.Equal(t, 50, answered)
+		assert.EqualValues(t, 50, answered.Load())
 		end()
 		f.closeAlone()
 	})
