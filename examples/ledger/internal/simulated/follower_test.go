@@ -32,6 +32,7 @@ type follower struct {
 	elections *rpc.Network
 	says      heard
 	syncs     atomic.Int64 // how long one takes
+	config    engine.Config
 }
 
 func newFollower(t *testing.T, hold bool) *follower {
@@ -39,15 +40,30 @@ func newFollower(t *testing.T, hold bool) *follower {
 	f := &follower{T: t, elections: rpc.NewNetwork(1), says: make(heard, 1000)}
 	disk := vfs.NewMem()
 	require.NoError(t, engine.Create("data", disk, 1))
-	var err error
-	f.engine, err = engine.Open(engine.Config{
+	f.config = engine.Config{
 		Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Shards: 1, Timing: elector.DefaultTiming(), Hold: hold,
 		Dir: "data", FS: slowDisk{disk, func() time.Duration { return time.Duration(f.syncs.Load()) }}, Store: new(memberstate.MemStore),
-		Elections: f.elections.Join("n0"), Network: f.says, Failed: func(err error) { t.Error(err) },
-	})
-	require.NoError(t, err)
-	require.NoError(t, f.engine.Start())
+		Network: f.says, Failed: func(err error) { t.Error(err) },
+	}
+	f.start()
 	return f
+}
+
+// start starts a process.
+func (f *follower) start() {
+	f.Helper()
+	f.config.Elections = f.elections.Join("n0")
+	var err error
+	f.engine, err = engine.Open(f.config)
+	require.NoError(f, err)
+	require.NoError(f, f.engine.Start())
+}
+
+// restart ends the process, and starts another one.
+func (f *follower) restart() {
+	f.Helper()
+	require.NoError(f, f.engine.Close(f.Context()))
+	f.start()
 }
 
 // receives gives the follower a message of its leader.
@@ -162,5 +178,43 @@ func TestANodeWhoseDiskHangsEnds(t *testing.T) {
 		assert.Less(t, time.Since(began), time.Minute) // virtual time
 		f.syncs.Store(0)
 		<-time.After(2 * time.Hour) // until it hangs no more
+	})
+}
+
+// The entry is in memory when the append comes again, and a crash would still take it away.
+func TestAnAppendThatComesTwiceIsNotAcknowledgedEarlier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t, false)
+		f.syncs.Store(int64(time.Second))
+		f.appends(1, 1)
+		f.appends(1, 1)
+		assert.Equal(t, []string{"matched 0, refused false", "matched 1, refused false"}, f.answers())
+		require.NoError(t, f.engine.Close(t.Context()))
+	})
+}
+
+// The first attempt to send the state was given up, and a value that was in it is gone. The second one must not find it again.
+func TestAStateHasNothingOfAnEarlierAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		part := func(attempt uint64, key string, last bool) *ledgerpb.Message {
+			pairs := []*ledgerpb.Pair{{Key: []byte(key), Value: []byte("v")}}
+			return &ledgerpb.Message{Says: &ledgerpb.Message_Chunk{Chunk: &ledgerpb.Chunk{Upto: &ledgerpb.Position{Term: 1, Index: 5}, Attempt: attempt, Pairs: pairs, Last: last}}}
+		}
+		digests := map[string]bool{}
+		for _, earlier := range []string{"none", "of this process", "of a former process"} {
+			f := newFollower(t, false)
+			if earlier != "none" {
+				f.receives(part(1, "kold", false))
+				f.answers()
+			}
+			if earlier == "of a former process" {
+				f.restart()
+			}
+			f.receives(part(2, "knew", true))
+			assert.Equal(t, []string{"has the state: true"}, f.answers(), earlier)
+			digests[string(f.engine.Digest(0))] = true
+			require.NoError(t, f.engine.Close(t.Context()))
+		}
+		assert.Len(t, digests, 1)
 	})
 }

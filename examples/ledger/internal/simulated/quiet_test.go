@@ -129,6 +129,43 @@ func TestAFollowerCatchesUpWhileOthersWrite(t *testing.T) {
 	})
 }
 
+// Who is away for long is not waited for, whether it has been sent a part of the state or all of it: the parts end, and entries that only it needs
+// are forgotten.
+func TestAFollowerThatGoesAwayAgainIsGivenUp(t *testing.T) {
+	for name, pauses := range map[string]time.Duration{"after a part": 0, "after the last part": 4 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			inQuiet(t, func(w *World) { w.keep, w.part = 10, 1 }, func(q *quiet) {
+				q.put(60)
+				away := q.follows()
+				q.end(away)
+				q.put(60)
+				done, sent := q.write(), q.network.parts.Load()
+				away.start()
+				for before := sent; sent == before || sent < q.network.parts.Load(); <-time.After(pauses) { // until no part was sent for so long
+					sent = q.network.parts.Load()
+					<-time.After(10 * time.Microsecond)
+				}
+				for _, n := range q.nodes {
+					q.network.set(n.id, away.id, rpc.Link{Cut: true})
+					q.network.set(away.id, n.id, rpc.Link{Cut: true})
+				}
+				done()
+				<-time.After((patience + 10) * q.timing.Heartbeat)
+				q.put(60)
+				sent = q.network.parts.Load()
+				<-time.After(200 * q.timing.Heartbeat)
+				assert.Equal(q, sent, q.network.parts.Load())
+				q.weather(false)
+				assert.True(q, q.serves(away, 30*time.Second))
+				assert.Greater(q, q.network.parts.Load(), sent, "it was sent the state again")
+			})
+		})
+	}
+}
+
+// patience is the engine's, in heartbeats.
+const patience = 100
+
 // A part that takes longer to arrive than a leader waits for an answer is sent ever more rarely, and the state gets there.
 func TestAStateGetsThroughASlowLink(t *testing.T) {
 	inQuiet(t, func(w *World) { w.keep, w.part = 10, 1000 }, func(q *quiet) {
@@ -201,12 +238,34 @@ func TestALeaderWhoseEngineIsCutOffHandsOver(t *testing.T) {
 // between is not sent away.
 func TestWhoAsksAnElectedNodeTooEarlyWaits(t *testing.T) {
 	inQuiet(t, func(w *World) { w.leases = true }, func(q *quiet) {
-		q.resign(nil)
-		for q.anyLeader() == nil {
-			<-time.After(10 * time.Microsecond) // virtual time
+		for _, r := range []*ledgerpb.Request{
+			{Shards: 1, Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{Key: []byte("k0")}}},
+			{Shards: 1, Asks: &ledgerpb.Request_Command{Command: &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}}},
+		} {
+			q.resign(nil)
+			for q.anyLeader() == nil {
+				<-time.After(10 * time.Microsecond) // virtual time
+			}
+			assert.NotNil(q, q.anyLeader().running().engine.Do(q.Context(), r).GetResult())
 		}
-		r := &ledgerpb.Request{Shards: 1, Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{Key: []byte("k0")}}}
-		assert.True(q, q.anyLeader().running().engine.Do(q.Context(), r).GetResult().GetFound())
+	})
+}
+
+// A session is remembered for a number of entries after it was opened, and no longer, or the state would grow with each client.
+func TestASessionEndsAfterManyEntries(t *testing.T) {
+	inQuiet(t, func(w *World) { w.sessions = 20 }, func(q *quiet) {
+		do := func(c *ledgerpb.Command) *ledgerpb.Reply {
+			r := &ledgerpb.Request{Shards: 1, Asks: &ledgerpb.Request_Command{Command: c}}
+			return q.anyLeader().running().engine.Do(q.Context(), r)
+		}
+		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
+		session := do(open).GetResult().GetSession()
+		q.put(5)
+		do(open)
+		assert.NotNil(q, do(&ledgerpb.Command{Session: session, Number: 1}).GetResult())
+		q.put(30)
+		do(open)
+		assert.Contains(q, do(&ledgerpb.Command{Session: session, Number: 2}).GetRefused(), "is not open, or not any more")
 	})
 }
 
