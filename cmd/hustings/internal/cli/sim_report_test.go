@@ -63,13 +63,17 @@ func asScriptsReadIt(t *testing.T, r *simReport) (read map[string]any) {
 	return read
 }
 
-// numbers are counts as JSON has them.
-func numbers(of map[string]uint64) any {
-	all := map[string]any{}
-	for k, n := range of {
-		all[k] = float64(n)
+// hasCounts checks the counts of a report, and takes them out of it.
+func hasCounts(t *testing.T, read map[string]any, want map[string]map[string]uint64) {
+	t.Helper()
+	for name, counts := range want {
+		all := map[string]any{}
+		for k, n := range counts {
+			all[k] = float64(n) // as JSON has it
+		}
+		assert.Equal(t, all, read[name], name)
+		delete(read, name)
 	}
-	return all
 }
 
 func TestAReportHasAllItsFields(t *testing.T) {
@@ -86,10 +90,7 @@ func TestAReportHasAllItsFields(t *testing.T) {
 	s.Told, want["assumptions_told"] = counted(simulation.Faults(), 7000)
 	f := simulating(t, "--first 7 --members 3")
 	read := asScriptsReadIt(t, newSimReport(f, s, 3*time.Second, time.Minute))
-	for name, counts := range want {
-		assert.Equal(t, numbers(counts), read[name], name)
-		delete(read, name)
-	}
+	hasCounts(t, read, want)
 	assert.Equal(t, map[string]any{
 		"settings": "", "covers": nil, "complete": false, // they are known at the end
 		"seeds": 2.0, "first_seed": 7.0, "events": 300.0, "virtual_seconds": 50.0, "cpu_seconds": 3.0, "events_per_cpu_second": 100.0, "elections": 4.0,
@@ -109,10 +110,7 @@ func TestAReportOfLeasesHasAllItsFields(t *testing.T) {
 	s.Excused, want["excused"] = counted(leases.Invariants(), 5000)
 	s.Assumed, want["assumptions_broken"] = counted(leases.Faults(), 6000)
 	read := asScriptsReadIt(t, newLeaseReport(simulating(t, "--world lease --first 7"), s, 3*time.Second, time.Minute))
-	for name, counts := range want {
-		assert.Equal(t, numbers(counts), read[name], name)
-		delete(read, name)
-	}
+	hasCounts(t, read, want)
 	assert.Equal(t, map[string]any{
 		"world": leaseWorld, "settings": "", "covers": nil, "complete": false,
 		"seeds": 2.0, "first_seed": 7.0, "events": 300.0, "virtual_seconds": 50.0, "cpu_seconds": 3.0, "events_per_cpu_second": 100.0, "elections": 4.0,
@@ -131,10 +129,7 @@ func TestAReportOfWholeHostsHasAllItsFields(t *testing.T) {
 	s.Met, want["conditions"] = counted(shell.Votes.Conditions(), 3000)
 	f := simulating(t, "--shell --first 7")
 	read := asScriptsReadIt(t, newShellReport(f, s, 3*time.Second, time.Minute))
-	for name, counts := range want {
-		assert.Equal(t, numbers(counts), read[name], name)
-		delete(read, name)
-	}
+	hasCounts(t, read, want)
 	assert.Equal(t, map[string]any{
 		"world": shellWorld, "settings": "", "covers": nil, "complete": false,
 		"seeds": 2.0, "first_seed": 7.0, "events": 300.0, "virtual_seconds": 50.0, "cpu_seconds": 3.0, "events_per_cpu_second": 100.0, "elections": 4.0,

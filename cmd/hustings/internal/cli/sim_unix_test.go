@@ -61,35 +61,38 @@ func interrupted(t *testing.T, by syscall.Signal, command string) (stdout string
 	return out.String()
 }
 
-// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3, and so does whoever stops its container.
-func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
+// eachInterrupted checks the report of a command that is ended by Ctrl-C, or by whoever stops its container.
+func eachInterrupted[Report any](t *testing.T, command string, check func(*Report)) {
+	t.Helper()
 	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		var r simReport
-		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "sim --json --until-failure --duration 1s")), &r))
+		r := new(Report)
+		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, command)), r))
+		check(r)
+	}
+}
+
+func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
+	eachInterrupted(t, "sim --json --until-failure --duration 1s", func(r *simReport) {
 		assert.Zero(t, r.Violations)
 		assert.False(t, r.Complete)
 		assert.Contains(t, r.Stopped, "interrupted after ")
-	}
+	})
 }
 
 // A search, too, of which there may be a checkpoint.
 func TestAnInterruptedSearchReportsItsResultsSoFar(t *testing.T) {
-	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		var r exploreReport
-		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "explore --terms 3 --json")), &r))
+	eachInterrupted(t, "explore --terms 3 --json", func(r *exploreReport) {
 		assert.Zero(t, r.Violations)
 		assert.False(t, r.Complete)
 		assert.NotEmpty(t, r.Stopped)
-	}
+	})
 }
 
 // Nobody must take a part of the figures for all of them.
 func TestInterruptedMeasurementsAreReportedAsSuch(t *testing.T) {
-	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		var r stress.Report
-		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, "stress --groups 20 --for 1h --json")), &r))
+	eachInterrupted(t, "stress --groups 20 --for 1h --json", func(r *stress.Report) {
 		assert.Equal(t, 20, r.Groups)
 		assert.False(t, r.Complete)
 		assert.Contains(t, r.Stopped, "interrupted while ")
-	}
+	})
 }
