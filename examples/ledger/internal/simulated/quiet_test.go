@@ -234,21 +234,30 @@ func TestALeaderWhoseEngineIsCutOffHandsOver(t *testing.T) {
 	})
 }
 
+// elected waits for the next leader, which may not have begun to lead.
+func (q *quiet) elected(after memberstate.Term) *node {
+	for ; ; <-time.After(10 * time.Microsecond) { // virtual time
+		for _, n := range q.nodes {
+			if el := n.leads(0); el != nil && el.Status().Term > after {
+				return n
+			}
+		}
+	}
+}
+
 // With leases an engine begins to lead when it has the lease, a round trip after all know that its node was elected. Whoever asks in
 // between is not sent away.
 func TestWhoAsksAnElectedNodeTooEarlyWaits(t *testing.T) {
-	inQuiet(t, func(w *World) { w.leases = true }, func(q *quiet) {
-		for _, r := range []*ledgerpb.Request{
-			{Shards: 1, Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{Key: []byte("k0")}}},
-			{Shards: 1, Asks: &ledgerpb.Request_Command{Command: &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}}},
-		} {
-			q.resign(nil)
-			for q.anyLeader() == nil {
-				<-time.After(10 * time.Microsecond) // virtual time
-			}
-			assert.NotNil(q, q.anyLeader().running().engine.Do(q.Context(), r).GetResult())
-		}
-	})
+	for _, r := range []*ledgerpb.Request{
+		{Shards: 1, Asks: &ledgerpb.Request_Read{Read: &ledgerpb.Read{Key: []byte("k0")}}},
+		{Shards: 1, Asks: &ledgerpb.Request_Command{Command: &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}}},
+	} {
+		inQuiet(t, func(w *World) { w.leases = true }, func(q *quiet) {
+			old := q.anyLeader().leads(0)
+			q.work.Go(func() { _ = old.Resign(q.Context()) })
+			assert.NotNil(q, q.elected(old.Status().Term).running().engine.Do(q.Context(), r).GetResult())
+		})
+	}
 }
 
 // A session is remembered for a number of entries after it was opened, and no longer, or the state would grow with each client.
@@ -259,6 +268,7 @@ func TestASessionEndsAfterManyEntries(t *testing.T) {
 			return q.anyLeader().running().engine.Do(q.Context(), r)
 		}
 		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
+		q.put(30)
 		session := do(open).GetResult().GetSession()
 		q.put(5)
 		do(open)
