@@ -41,31 +41,31 @@ type office struct {
 
 // peer is what the leader knows of another member.
 type peer struct {
-	id       string
-	votes    bool
-	matched  uint64 // up to here its ledger is the leader's, and on disk; 0: that is not known
-	next     uint64 // the entry to be sent next
-	attempt  uint64 // answers to earlier ones say nothing of what is to be sent now
-	unheard  int    // appends of this attempt that were not answered
-	told     uint64 // that so much is committed, as it has answered last; a restart may have taken some back
-	round    uint64 // the newest that it has answered
-	heard    bool   // it has answered since the last beat
-	silent   int    // beats since it has answered last, while it was asked something
-	age      int    // beats since it was sent something again, has got further, or has said where it is
-	wait     int    // what it has not answered is sent again when its age is so many beats
-	probing  bool   // no append of this attempt was accepted yet, so one at a time is sent
-	transfer *transfer
-	follows  bool // it was sent the state, and not yet all that was written meanwhile
+	id        string
+	votes     bool
+	matched   uint64 // up to here its ledger is the leader's, and on disk; 0: that is not known
+	next      uint64 // the entry to be sent next
+	attempt   uint64 // answers to earlier ones say nothing of what is to be sent now
+	unheard   int    // appends of this attempt that were not answered
+	told      uint64 // that so much is committed, as it has answered last; a restart may have taken some back
+	round     uint64 // the newest that it has answered
+	heard     bool   // it has answered since the last beat
+	silent    int    // beats since it has answered last, while it was asked something
+	age       int    // beats since it was sent something again, has got further, or has said where it is
+	wait      int    // what it has not answered is sent again when its age is so many beats
+	probing   bool   // no append of this attempt was accepted yet, so one at a time is sent
+	transfer  *transfer
+	catchesUp bool // it has got the state, and not yet all that was written meanwhile
 }
 
-// needed is the newest entry below which nobody will need one who is being sent the state, or has been and is catching up.
+// needed is the entry up to which nobody needs any who is being sent the state, or has got it and is catching up.
 func (o *office) needed() uint64 {
 	least := uint64(math.MaxInt64)
 	for _, p := range o.peers {
 		switch {
 		case p.transfer != nil:
 			least = min(least, p.transfer.upto.Index)
-		case p.follows:
+		case p.catchesUp:
 			least = min(least, p.matched)
 		}
 	}
@@ -233,7 +233,7 @@ func (s *shard) heed(term memberstate.Term, from string, m *ledgerpb.Matched) {
 		}
 		p.matched = max(p.matched, m.Index)
 		p.next = max(p.next, p.matched+1)
-		p.follows = p.follows && p.matched < s.committed
+		p.catchesUp = p.catchesUp && p.matched < s.committed
 	}
 	s.advance()
 	if s.office == o {
@@ -295,7 +295,7 @@ func (s *shard) beat() {
 		if p.silent++; p.heard {
 			p.silent = 0
 		}
-		p.follows = p.follows && p.silent < patience
+		p.catchesUp = p.catchesUp && p.silent < patience
 		if asked := s.repeat(o, p); !asked {
 			p.silent = 0
 		}

@@ -108,7 +108,7 @@ func (s *shard) heedChunk(term memberstate.Term, from string, m *ledgerpb.Chunke
 	case m.Done:
 		p.endTransfer()
 		p.matched = max(p.matched, t.upto.Index)
-		p.follows = true
+		p.catchesUp = true
 		p.restart(p.matched + 1)
 		s.advance()
 		if s.office == o {

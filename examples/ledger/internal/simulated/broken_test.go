@@ -70,7 +70,7 @@ var defects = []defect{
 	{name: "it takes for committed what it has from another leader", changes: []change{{"follower.go", "min(a.Committed, matched)", "a.Committed"}}},
 	{name: "it acknowledges entries that a state has replaced", changes: []change{{"ledger.go", "stay := last.Index > s.ledger.base.Index && s.ledger.term(last.Index) == last.Term", "stay := true"}}, noticed: "TestAnEntryThatAStateHasReplacedIsNotAcknowledged"},
 	{name: "it does not pause for a handover", changes: []change{{"shard.go", "o.paused = ctx.Done()", "_ = ctx"}}, noticed: "TestAHandoverLeavesHardlyACommandUnknown"},
-	{name: "it forgets what is written while it sends the state", changes: []change{{"transfer.go", "p.follows = true", "p.follows = false"}}, noticed: "TestAFollowerCatchesUpWhileOthersWrite"},
+	{name: "it forgets what is written while it sends the state", changes: []change{{"transfer.go", "p.catchesUp = true", "p.catchesUp = false"}}, noticed: "TestAFollowerCatchesUpWhileOthersWrite"},
 	{name: "it leads on when nobody answers it", changes: []change{{"shard.go", "> s.timing.Leak", "> 1<<40"}}, noticed: "TestALeaderWhoseEngineIsCutOffHandsOver"},
 	{name: "it does not wait for a quorum when it is asked to", changes: []change{{"read.go", "sure := reached(rounds)", "sure := o.round + 1"}}},
 }
