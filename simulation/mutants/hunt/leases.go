@@ -10,10 +10,16 @@ import (
 
 // leases looks at seeds with both ways to tell that a lease has run out.
 func (s *search) leases(ctx context.Context) (found, error) {
-	c := leases.Campaign{Count: s.count, UntilFailure: true, Options: func(i uint64) leases.Options {
-		seed := s.first + i
-		return leases.Options{Seed: seed, Candidates: 2 + int(seed/2%4), Strict: seed%2 == 1}
-	}}
+	hanging := endless()
+	defer hanging.Stop()
+	c := leases.Campaign{
+		Count: s.count, UntilFailure: true,
+		Options: func(i uint64) leases.Options {
+			seed := s.first + i
+			return leases.Options{Seed: seed, Candidates: 2 + int(seed/2%4), Strict: seed%2 == 1}
+		},
+		Progress: func(*leases.Summary) { hanging.Reset(patience) },
+	}
 	total, err := c.Run(ctx)
 	if err != nil {
 		return found{}, err

@@ -59,6 +59,18 @@ func main() {
 	}
 }
 
+// patience is much longer than a campaign takes for a batch of worlds, which is about a second.
+const patience = time.Minute
+
+// endless ends the process if it is not stopped, or reset by each batch, because the mutant makes a world go on without
+// end: the context of a campaign ends it only between two worlds. Such a mutant is noticed.
+func endless() *time.Timer {
+	return time.AfterFunc(patience, func() {
+		_ = json.NewEncoder(os.Stdout).Encode(found{Invariant: "it hangs"})
+		os.Exit(0)
+	})
+}
+
 // enough is more memory than any hunt needs.
 const enough = 3 << 30
 

@@ -29,11 +29,17 @@ func (s *search) seeds(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	c := simulation.Campaign{First: s.first, Count: s.count, UntilFailure: true, Options: func(seed uint64) simulation.Options {
-		o := s.options(seed, faults)
-		o.Unchecked = unchecked
-		return o
-	}}
+	hanging := endless()
+	defer hanging.Stop()
+	c := simulation.Campaign{
+		First: s.first, Count: s.count, UntilFailure: true,
+		Options: func(seed uint64) simulation.Options {
+			o := s.options(seed, faults)
+			o.Unchecked = unchecked
+			return o
+		},
+		Progress: func(*simulation.Summary) { hanging.Reset(patience) },
+	}
 	total, err := c.Run(ctx)
 	f := found{Seeds: total.Seeds, Events: total.Events}
 	if len(total.Failing) > 0 {
