@@ -34,7 +34,7 @@ var guards = []string{"lost-store-taken-for-a-new-one", "other-lists-of-voters-a
 // messages of one link to be late in one order, at one group; or they change how soon and how often something is tried, which
 // no invariant bounds so closely. A scenario plays them, or a unit test.
 var rare = []string{
-	"bond-of-an-earlier-office", "bond-older-than-an-epoch",
+	"answer-to-an-earlier-offer-bonds", "bond-of-an-earlier-office", "bond-older-than-an-epoch", "resting-leader-woken-by-the-judge",
 	"drained-at-once", "stuck-group-tried-as-often", "stuck-group-given-up-after-one-try", "stuck-group-waits-although-another-node-serves",
 	"older-standing-believed", "refused-group-keeps-others-waiting",
 }
