@@ -2,10 +2,12 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/internal/effort"
@@ -80,4 +82,26 @@ func TestAFailureIsCodeOneWithoutTheHelp(t *testing.T) {
 	code := Main([]string{"version"}, brokenPipe{}, &stderr)
 	assert.Equal(t, exitFailed, code)
 	assert.Equal(t, "hustings: broken pipe\n", stderr.String())
+}
+
+// Whoever asks for the help of a command reads what it does, an example, and what each of its flags means.
+func TestEveryCommandIsExplained(t *testing.T) {
+	simple := []string{"ca", "member", "operator", "show", "lease status", "resign", "transfer"} // a line and the flags say it all
+	var explained func(*cobra.Command)
+	explained = func(cmd *cobra.Command) {
+		if cmd.Hidden || cmd.Name() == "completion" { // which is cobra's
+			return
+		}
+		assert.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		if cmd.Runnable() && !cmd.HasSubCommands() && !slices.Contains([]string{"help", "version"}, cmd.Name()) {
+			isSimple := slices.ContainsFunc(simple, func(end string) bool { return strings.HasSuffix(cmd.CommandPath(), " "+end) })
+			assert.Equal(t, isSimple, cmd.Long == "", cmd.CommandPath())
+			assert.Contains(t, cmd.Example, cmd.CommandPath(), "an example of it")
+		}
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { assert.NotEmpty(t, flag.Usage, "%s --%s", cmd.CommandPath(), flag.Name) })
+		for _, below := range cmd.Commands() {
+			explained(below)
+		}
+	}
+	explained(newRoot())
 }
