@@ -41,7 +41,7 @@ func TestWhoTakesAGroupFirst(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := newFlock(t)
 			g := f.groups[0]
-			g.Rules.Preferred = c.preferred
+			changed(g).Preferred = c.preferred
 			g.Weigh(c.weight)
 			for i, id := range []string{"n1", "n2"} {
 				f.node.peers.members[id].leads, f.node.peers.members[id].given = c.leads[i], c.given[i]
@@ -77,6 +77,7 @@ func stuck(t *testing.T) (f *flock, g *Group) {
 // It is tried again after a detection time, and after twice as long each time. After the third try it is said to be stuck for good.
 func TestAGroupThatIsStuckIsTriedEverMoreRarely(t *testing.T) {
 	f, g := stuck(t)
+	changed(g).Timing = slow
 	n, d := f.node, &f.node.draining
 	for tries := range 2 * maxTries {
 		m, tried := d.moves[g]
@@ -84,20 +85,45 @@ func TestAGroupThatIsStuckIsTriedEverMoreRarely(t *testing.T) {
 			d.forget(&m)
 		}
 		n.sticks(g, m, StuckBehind)
-		assert.Equal(t, n.now+g.Rules.Timing.Detection()<<min(tries, maxTries-1), d.moves[g].next, "try %d", tries)
+		assert.Equal(t, n.now+slow.Detection()<<min(tries, maxTries-1), d.moves[g].next, "try %d", tries)
 		assert.Equal(t, tries < 2, d.young == 1, "try %d", tries)
 		assert.Equal(t, 1, d.stuck[StuckBehind], "try %d", tries)
 	}
 }
 
-func TestAGroupThatIsStuckIsTriedWhenANodeServesAgain(t *testing.T) {
-	f, g := stuck(t)
-	n, d := f.node, &f.node.draining
-	n.peerOf(g, 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
-	n.sticks(g, move{}, StuckLeaving)
-	assert.Empty(t, d.waiting)
-	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
-	assert.Equal(t, []*Group{g}, d.waiting)
+func TestAGroupThatIsStuckIsTriedAtOnceWhenSomethingHasChanged(t *testing.T) {
+	for what, happens := range map[string]func(n *Node){
+		"a node serves again": func(n *Node) {
+			n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
+		},
+		"an operator orders the drain again": func(n *Node) { n.Drain(n.draining.most) },
+	} {
+		f, g := stuck(t)
+		n, d := f.node, &f.node.draining
+		n.peerOf(g, 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
+		n.sticks(g, move{}, StuckLeaving)
+		assert.Empty(t, d.waiting)
+		happens(n)
+		assert.Equal(t, []*Group{g}, d.waiting, what)
+	}
+}
+
+// It may be lost, stopped or handed over by an operator before its turn comes.
+func TestAGroupThatIsGivenUpHasMoved(t *testing.T) {
+	for name, begin := range map[string]func(n *Node, g *Group){
+		"it waits for its turn":       func(*Node, *Group) {},
+		"it is handed over":           func(n *Node, g *Group) { n.move(g) },
+		"it could not be handed over": func(n *Node, g *Group) { n.sticks(g, move{}, StuckBehind) },
+	} {
+		f, g := stuck(t)
+		n := f.node
+		n.countLed(g)
+		begin(n, g)
+		require.Zero(t, n.Progress().Moved, name)
+		g.Role = memberstate.Follower
+		n.countLed(g)
+		assert.Equal(t, 1, n.Progress().Moved, name)
+	}
 }
 
 // A beat is late that says what its sender was before.

@@ -10,6 +10,13 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
+// changed gives a group rules of its own, as if an operator had changed them since it joined.
+func changed(g *Group) *Rules {
+	r := *g.Rules
+	g.Rules = &r
+	return g.Rules
+}
+
 func TestIntervalsThatCannotWorkAreRefused(t *testing.T) {
 	for says, spoil := range map[string]func(t *Timing, g *Group){
 		"Timing.Heartbeat is 0s, must be":                                                                        func(t *Timing, _ *Group) { t.Heartbeat = 0 },
