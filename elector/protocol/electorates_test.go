@@ -96,6 +96,24 @@ func TestANodeIsDrainedAfterTheLongestOfItsHeartbeats(t *testing.T) {
 	}
 }
 
+// All groups of an electorate may have ended, while others that share it have joined and not begun.
+func TestAGroupThatStartsKnowsHowTheNodesStandNow(t *testing.T) {
+	f := newFlock(t)
+	n, e := f.node, among(t, time.Second, "n1", "n2")
+	says := func(state rpc.NodeState, changes uint32) {
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: uint64(changes), Standing: rpc.Standing{State: state, Changes: changes}})
+	}
+	says(rpc.Draining, 1)
+	n.Protect(true)
+	n.enlist(e)
+	assert.Equal(t, Maintenance{Protected: true, LastChoice: memberstate.SetOf(e.Members.Seat("n1"))}, e.maintenance)
+	n.dismiss(e)
+	says(rpc.Serving, 2)
+	n.Protect(false)
+	n.enlist(e)
+	assert.Equal(t, Maintenance{}, e.maintenance)
+}
+
 // Groups with short heartbeats want their voter back soon. Those that the peer has no part in say nothing about it.
 func TestAPeerThatDoesNotServeIsAskedAtTheShortestSharedHeartbeat(t *testing.T) {
 	for order, heartbeats := range heartbeatOrders {

@@ -30,10 +30,43 @@ func TestAPeerThatDoesNotServeIsAskedAgain(t *testing.T) {
 		assert.False(t, slices.ContainsFunc(f.sent, func(b rpc.Beat) bool { return b.To != "n1" }), "others serve")
 		return len(f.sent)
 	}
-	assert.Zero(t, asked(rpc.Standing{}), "it serves")
-	assert.Equal(t, 4, asked(rpc.Standing{State: rpc.Draining, Changes: 1}))
-	assert.Zero(t, asked(rpc.Standing{Changes: 2}), "it serves again")
+	assert.Equal(t, 4, asked(rpc.Standing{State: rpc.Starting}), "this is the first that is heard of it")
+	assert.Zero(t, asked(rpc.Standing{Changes: 1}), "it serves")
+	assert.Equal(t, 4, asked(rpc.Standing{State: rpc.Draining, Changes: 2}))
+	assert.Zero(t, asked(rpc.Standing{Changes: 3}), "it serves again")
 	assert.Zero(t, n.beats.due, "no beat is due any more")
+}
+
+// Those that follow this node, and those that it follows: neither waits for the answer to a beat.
+func TestAllNodesAreToldAtOnceHowANodeStands(t *testing.T) {
+	f := newFlock(t)
+	n := f.node
+	for _, id := range []string{"n1", "n2"} {
+		n.Beat(&rpc.Beat{From: id, To: "n0", Session: n1At5, Number: 1})
+	}
+	n.sendBeats()
+	require.Zero(t, n.peers.members["n1"].offers, "it is followed")
+	n.peers.members["n2"].offers = 1
+	for _, change := range []func(){func() { n.Drain(0) }, n.Serve} {
+		change()
+		f.sent = nil
+		n.sendBeats()
+		told := map[string]rpc.Standing{}
+		for _, b := range f.sent {
+			told[b.To] = b.Standing
+		}
+		assert.Equal(t, map[string]rpc.Standing{"n1": n.Standing(), "n2": n.Standing()}, told)
+	}
+}
+
+// An operator may have made the member preferred since the group joined.
+func TestALeaderThatRestsIsCalledWhenAPreferredMemberServesAgain(t *testing.T) {
+	f, c := leasing(t, 1)
+	n := f.node
+	n.peerOf(f.groups[0], 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
+	c.rules.Preferred = memberstate.SetOf(2)
+	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
+	assert.Equal(t, n.now, c.called)
 }
 
 // A process that exchanges no beats takes the place of one that has said that it drains.
