@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -46,19 +47,25 @@ func TestAllNodesTogetherGiveTheDifference(t *testing.T) {
 	assert.Empty(t, n.takers(), "a tenth of the mean is even")
 }
 
-// With many nodes each would give less than one group, so some give one.
+// With many nodes each would give less than one group, so some give one each time. If all did at the same time, the other
+// node would get far too many.
 func TestSomeOfManyNodesGiveOneGroup(t *testing.T) {
 	const nodes, fewer, rounds = 50, 15, 400
-	given := int64(0)
+	given := make([]int64, rounds)
 	for self := range nodes {
 		n, others := balancer(100, append(slices.Repeat([]uint32{100}, nodes-2), 100-fewer)...)
 		n.self = fmt.Sprint("n", self)
-		for range rounds {
+		for round := range given {
 			n.balancing.round++
-			given += n.takers()[others[nodes-2]].room
+			given[round] += n.takers()[others[nodes-2]].room
 		}
 	}
-	assert.InDelta(t, fewer*rounds, given, 0.1*fewer*rounds)
+	sum := int64(0)
+	for _, one := range given {
+		sum += one
+	}
+	assert.InDelta(t, fewer*rounds, sum, 0.1*fewer*rounds)
+	assert.Less(t, slices.Max(given), int64(2*fewer))
 }
 
 // roomFor is a node that leads nothing, with room for so many groups.
@@ -85,10 +92,33 @@ func TestNoMoreIsGivenThanThereIsRoomFor(t *testing.T) {
 	assert.NotSame(t, first, n.chooseGifts(roomFor(p, 10))[0].group, "another time another one")
 }
 
+// A leader that is not preferred offers its group to those that are anyway.
+func TestAGroupWithPreferredMembersGoesFromOneToAnotherOrStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		preferred memberstate.Set
+		goes      bool
+	}{
+		"nobody is preferred":       {goes: true},
+		"both are":                  {memberstate.SetOf(1, 2), true},
+		"only its leader is":        {memberstate.SetOf(1), false},
+		"only the other one is":     {memberstate.SetOf(2), false},
+		"one with as much to do is": {memberstate.SetOf(3), false},
+	} {
+		f := resting(t)
+		n, g := f.node, f.groups[0]
+		g.Rules.Preferred = c.preferred
+		g.notes.set(isLed, true)
+		p := n.peerOf(g, 2)
+		n.stands.led, p.leads = 1000, 1
+		assert.Equal(t, c.goes, len(n.chooseGifts(roomFor(p, 1))) == 1, name)
+	}
+}
+
 func TestWhoIsGivenNothing(t *testing.T) {
 	for name, change := range map[string]func(n *Node, p *peer){
 		"it has said nothing":         func(_ *Node, p *peer) { p.told = false },
 		"it does not serve":           func(_ *Node, p *peer) { p.standing.State = rpc.Draining },
+		"it does not serve yet":       func(_ *Node, p *peer) { p.standing.State = rpc.Starting },
 		"it is silent":                func(n *Node, p *peer) { p.spokeAt = n.now - countsPresent*n.beats.every },
 		"it is an older version":      func(_ *Node, p *peer) { p.leads = 0 },
 		"it leads as many":            func(_ *Node, p *peer) { p.leads = 101 },
@@ -112,7 +142,7 @@ func TestHowManyMayBeSilent(t *testing.T) {
 		for _, p := range others[:c.silent] {
 			p.spokeAt = 0
 		}
-		n.beats.peers = append(n.beats.peers, new(peer)) // it has nothing to answer
+		n.beats.peers = append(n.beats.peers, &peer{told: true}) // it follows others only, so it has nothing to answer
 		assert.Equal(t, c.want, n.tooManySilent(), c)
 	}
 }
