@@ -255,6 +255,19 @@ func TestAnOrderNotToLeadIsForgottenWhenItIsOver(t *testing.T) {
 	assert.Nil(t, w.group.ability())
 }
 
+// Otherwise nobody would remember the order before the member is well, and does not lead all the same.
+func TestWhatAnOperatorWantsIsReportedWhateverElseIsWrong(t *testing.T) {
+	w, _ := newJudged(t)
+	changed(&w.group).Preferred = memberstate.SetOf(1)
+	w.node.Electable(&w.group, false)
+	w.hears(&w.group, 1)
+	w.names(&w.group)
+	assert.Equal(t, NotAbleUnhealthy, w.group.Inability())
+	is := w.node.figures(&w.group)
+	assert.True(t, is.LastChoice)
+	assert.True(t, is.Preferred, "since it has joined")
+}
+
 func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
 	w := newWatched(t, 0)
 	detection := w.group.Rules.Timing.Detection()

@@ -62,6 +62,18 @@ func TestOneFunctionJudgesAllEngines(t *testing.T) {
 	assert.Equal(t, NotAbleHold, w.group.Inability())
 }
 
+// An operator may have changed the intervals since the group joined.
+func TestAJudgeIsAskedOnceInAHeartbeatOfToday(t *testing.T) {
+	w, _ := newJudged(t)
+	beat := w.group.Rules.Timing.Heartbeat / 10
+	changed(&w.group).Timing.Heartbeat = beat
+	for asked := range 3 {
+		w.hears(&w.group, beat)
+		assert.Equal(t, asked+1, w.judged)
+		w.names()
+	}
+}
+
 func TestAJudgeThatDoesNotReturnMakesItsNodeUnable(t *testing.T) {
 	w, other := newJudged(t)
 	beat, detection := w.group.Rules.Timing.Heartbeat, w.group.Rules.Timing.Detection()
