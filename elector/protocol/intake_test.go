@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,10 +49,12 @@ func TestHandledRequestsAreForgotten(t *testing.T) {
 	for _, burst := range []int{manyRequests / 2, 10 * manyRequests} {
 		in, g := inUse(t)
 		var taken Taken
-		for range burst {
-			in.Add(Request{Subject: Subject{Kind: AskStand, Group: g}})
+		for term := range memberstate.Term(burst) {
+			in.AddOnce(Request{Subject: Subject{Kind: TellHeard, Group: g, Term: term}})
 		}
+		places := reflect.ValueOf(in.once).Pointer()
 		in.Take(&taken)
+		assert.Equal(t, burst > manyRequests, places != reflect.ValueOf(in.once).Pointer(), "the places of %d requests", burst)
 		taken.Drain(nil, nil, func(*Request) {})
 		in.Take(&taken)
 		in.Take(&taken)

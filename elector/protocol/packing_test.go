@@ -194,6 +194,24 @@ func TestWhatIsUnderWayKeepsAGroupOpen(t *testing.T) {
 	}
 }
 
+// Otherwise a node would need more and more memory with each election and each handover.
+func TestWhatIsOverKeepsNoGroupOpen(t *testing.T) {
+	follower, leader := newFlock(t), resting(t)
+	for name, c := range map[string]struct {
+		f      *flock
+		before func(g *Group)
+	}{
+		"a follower that has led":             {follower, func(g *Group) { g.office = elected(g.Rules).office }},
+		"a leader that has paused its writes": {leader, func(g *Group) { g.duties.pause = pause{number: 3, ready: true} }},
+	} {
+		g := c.f.groups[0]
+		c.before(g)
+		g.settle(g.Rules)
+		c.f.node.packOne(g)
+		assert.NotNil(t, g.packed, name)
+	}
+}
+
 // What a packed group was is known without opening it.
 func TestAPackedGroupIsRead(t *testing.T) {
 	f := resting(t)

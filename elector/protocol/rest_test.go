@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -60,6 +61,48 @@ func TestALaterBeatCountsInsteadOfTheLastHeartbeat(t *testing.T) {
 	n.wake(g)
 	assert.Equal(t, n.now-confirmed, n.quorumAge(g))
 	assert.Equal(t, memberstate.SetOf(1, 2), g.office.acks[g.HeardBeat()%recentBeats], "only n1 has answered it")
+}
+
+// A leader beats by itself while it may hand over to a preferred member. It need not while that member's node does not serve.
+func TestALeaderRestsWhileNoPreferredMemberCanTakeOver(t *testing.T) {
+	for what, c := range map[string]struct {
+		preferred memberstate.Set
+		is        Maintenance
+		rests     bool
+	}{
+		"none is preferred":      {rests: true},
+		"it is preferred itself": {memberstate.SetOf(1, 2), Maintenance{}, true},
+		"another one is":         {memberstate.SetOf(2), Maintenance{}, false},
+		"which does not serve":   {memberstate.SetOf(2), Maintenance{LastChoice: memberstate.SetOf(2)}, true},
+		"one of two serves":      {memberstate.SetOf(2, 3), Maintenance{LastChoice: memberstate.SetOf(2)}, false},
+		"the node is protected":  {memberstate.SetOf(2), Maintenance{Protected: true}, true},
+	} {
+		_, g, _ := offering(t)
+		g.Rules.Preferred, g.maintenance = c.preferred, c.is
+		g.office.acks[g.Beat()%recentBeats] = g.Rules.All
+		assert.Equal(t, c.rests, g.idle(g.Rules, time.Second, 0), what)
+	}
+}
+
+// It makes no offers meanwhile, and goes on with them where it was: to a member that declines it turns ever more rarely.
+func TestALeaderThatRestsKnowsWhenItsNextOfferIsDue(t *testing.T) {
+	for what, c := range map[string]struct {
+		beat, next, knows uint32
+		protected         bool
+	}{
+		"it is due":                {beat: 20, next: 9, knows: 20},
+		"it is not due yet":        {beat: 20, next: 29, knows: 29},
+		"nor after protection":     {beat: 20, next: 29, knows: 29, protected: true},
+		"the numbers have wrapped": {beat: 3, next: math.MaxUint32, knows: 3},
+		"the numbers will wrap":    {beat: math.MaxUint32, next: 9, knows: 9},
+	} {
+		r := threeRules()
+		r.Preferred, r.Maintenance = memberstate.SetOf(2), &Maintenance{Protected: c.protected}
+		o := office{beat: c.beat, nextOffer: c.next, declined: 5}
+		rests := o.resting(r)
+		assert.Equal(t, c.knows, rests.nextOffer, what)
+		assert.EqualValues(t, 5, rests.declined, what)
+	}
 }
 
 // It stays open until then, because there is no room for the time in a packed group.

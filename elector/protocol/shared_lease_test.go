@@ -104,6 +104,19 @@ func TestALeaderThatWakesKeepsALongerLease(t *testing.T) {
 	assert.Equal(t, sharedHold{7, 0}, f.shared[0], "nobody shares the other any more")
 }
 
+// However long ago it ended, and also if the leader has never had one.
+func TestALeaderWithoutALeaseHasNothingLeftOfIt(t *testing.T) {
+	leases, _ := leasing(t, 1)
+	for _, f := range []*flock{leases, resting(t)} {
+		n, g := f.node, f.groups[0]
+		n.At(n.now + time.Hour)
+		assert.Zero(t, n.figures(g).Lease)
+		n.packOne(g)
+		require.NotNil(t, g.packed)
+		assert.Zero(t, n.figures(g).Lease)
+	}
+}
+
 // A group that ends while it rests has lost its lease, and gets it back by nothing.
 func TestALeaderThatEndsHoldsNothingAfterwards(t *testing.T) {
 	f, _ := leasing(t, 2)
@@ -177,6 +190,17 @@ func TestLeadersLoseTheirOfficesWithTheSharedLease(t *testing.T) {
 	assert.Empty(t, n.beats.rest)
 	assert.Equal(t, []sharedHold{{7, 0}}, f.shared)
 	n.SharedLeaseOver(7)
+}
+
+// The process may have found the lease over just before a beat that extends it is answered. Then it does not extend it.
+func TestTheProcessKnowsBestThatASharedLeaseIsOver(t *testing.T) {
+	f, c := leasing(t, 2)
+	f.later(c.rules.Timing.Heartbeat)
+	require.True(t, c.lease.Holds(f.node.now))
+	f.node.SharedLeaseOver(7)
+	for _, g := range f.groups {
+		assert.False(t, g.Rests(), "each leads on by its own lease, if that lasts")
+	}
 }
 
 // Very many leaders lose their offices in several turns.
