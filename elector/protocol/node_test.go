@@ -300,10 +300,23 @@ func TestVotingIsCounted(t *testing.T) {
 
 // An engine may end its Lead because it has paused its writes. That is no failure.
 func TestALeadThatEndsWithAPauseHasNotFailed(t *testing.T) {
+	for _, returned := range []bool{false, true} {
+		d, f := pair(t)
+		d.order(f)
+		if returned {
+			d.node.PauseEnded(&d.group, d.pause, nil)
+		}
+		d.node.LeadReturned(&d.group, 1, true, errors.New("paused"))
+		assert.NotContains(t, strings.Join(d.did(), "\n"), "failed: paused", "Pause has returned: %v", returned)
+	}
+}
+
+// The handover has been given up, so the engine is to go on, although its Pause has not returned yet.
+func TestALeadThatEndsBesideAPauseOfAnEarlierHandoverHasFailed(t *testing.T) {
 	d, f := pair(t)
-	d.order(f)
-	d.node.LeadReturned(&d.group, 1, true, errors.New("paused"))
-	assert.NotContains(t, strings.Join(d.did(), "\n"), "failed: paused")
+	d.node.Withdraw(&d.group, d.order(f), errors.New("enough"))
+	d.node.LeadReturned(&d.group, 1, true, errors.New("broken"))
+	assert.Contains(t, d.did(), "lead 1 failed: broken")
 }
 
 func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {

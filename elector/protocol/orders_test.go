@@ -30,6 +30,7 @@ func TestWhichOrdersAreRefused(t *testing.T) {
 		"a transfer when it has stopped":     {func(d *recorder) { d.node.End(&d.group) }, Order{To: "n1"}, ErrStopped},
 		"a transfer during another":          {func(d *recorder) { d.node.Obey(&d.group, &Order{Settled: func(error) {}}) }, Order{To: "n1"}, ErrTransferInProgress},
 		"a resignation during a transfer":    {func(d *recorder) { d.node.Obey(&d.group, &Order{Settled: func(error) {}}) }, Order{Resign: true}, begins},
+		"a transfer during a resignation":    {func(d *recorder) { d.node.Obey(&d.group, &Order{Resign: true, Settled: func(error) {}}) }, Order{To: "n1"}, ErrTransferInProgress},
 		"a transfer during the leader's own": {offers, Order{To: "n1"}, ErrTransferInProgress},
 		"a resignation during such an offer": {offers, Order{Resign: true}, begins},
 	} {

@@ -14,7 +14,7 @@ import (
 // older term, only for a leader of that term or a later one, even if its own last entry is older.
 func TestALedgerIsComparedWithThePromiseOfTheRestart(t *testing.T) {
 	for heard, allowed := range map[memberstate.Term]bool{3: false, 4: false, 5: true} {
-		for _, end := range []memberstate.Position{{Term: 1, Index: 1}, {Term: 2, Index: 9}, {Term: 2, Index: 11}, {Term: 3, Index: 11}} {
+		for _, end := range []memberstate.Position{{Term: 1, Index: 1}, {Term: 2, Index: 9}, {Term: 2, Index: 11}, {Term: 3, Index: 11}, {Term: 5, Index: 11}} {
 			g := &newRecorders(t, 2)[0].group
 			record := memberstate.Record{Group: "g", Term: 5, Voters: g.Members.Digest()}
 			require.NoError(t, g.Restore(record, true, memberstate.Position{Term: 2, Index: 10}))

@@ -90,6 +90,14 @@ func TestAResignationIsNotForgottenInTheNextTerm(t *testing.T) {
 	assert.True(t, s.duties.orders.own)
 }
 
+// A member that has lost its office has nothing to resign from, and the next one is not given up for the last one's sake.
+func TestAResignationIsForgottenWithTheOffice(t *testing.T) {
+	s := Session{Machine: elected(threeRules()), duties: &Duties{lead: lead{term: 1, quits: true}}}
+	s.Role, s.Leader, s.serving = memberstate.Candidate, memberstate.Nobody, false
+	assert.Zero(t, s.attendLead(threeRules(), time.Second, new(leads)))
+	assert.False(t, s.duties.lead.quits)
+}
+
 // A member may be told to resign while its Lead runs. It resigns also if Lead returns first.
 func TestAResignationOutlivesLead(t *testing.T) {
 	for _, quits := range []bool{true, false} {
@@ -176,6 +184,16 @@ func TestALedgerEndsInATermThatWasAnnounced(t *testing.T) {
 		l := ledgerLog{known: 2}
 		err := l.check(5, memberstate.Position{Term: term, Index: 1}, 3)
 		assert.Equal(t, may, err == nil, "a ledger that ends in term %d", term)
+	}
+}
+
+// The order that asked for it was withdrawn, or the office lost, while the engine was asked. Its promise holds all the same.
+func TestTheLedgerOfAWithdrawnStepIsChecked(t *testing.T) {
+	for end, need := range map[memberstate.Position]Need{{Term: 2, Index: 5}: NeedNothing, {Term: 2, Index: 4}: NeedStop} {
+		s := Session{ledger: ledgerLog{end: memberstate.Position{Term: 2, Index: 5}, asked: 3, known: 2}}
+		x := &Step{Withdrawn: true, need: NeedLedger, Output: Output{LedgerTerm: 7}}
+		assert.Equal(t, need, s.Ledger(threeRules(), time.Second, x, ignored{}, end, 2))
+		assert.Equal(t, need == NeedNothing, s.ledger.asked == 7, "what comes next is held against this promise")
 	}
 }
 

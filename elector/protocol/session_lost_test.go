@@ -12,6 +12,15 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
+// The engine is asked for its ledger with a promise of the next term, and may take long to answer.
+func TestALossIsShownWithItsReasonBeforeTheEngineHasAnswered(t *testing.T) {
+	d, f := pair(t)
+	d.group.last, d.group.departure = 2, DepartedSilent // of the leader before
+	d.shown = nil
+	d.handed(f)
+	assert.Equal(t, View{Term: 1, Role: memberstate.Candidate, Vote: 1, Last: 1, Departure: DepartedHandedOver}, d.shown[0])
+}
+
 func TestALeaderWhoseLedgerEndHangsLosesItsOffice(t *testing.T) {
 	for _, returns := range []string{"before the ledger", "after it"} {
 		d := newRecorders(t, 2)[0]
