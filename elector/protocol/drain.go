@@ -316,8 +316,10 @@ func (n *Node) Ended() {
 
 // standDrained says so when the node has led nothing for a heartbeat, and takes it back when it leads something again.
 func (n *Node) standDrained() {
+	if !n.draining.on {
+		return
+	}
 	switch due, empty := n.drainedAt(); {
-	case !n.draining.on:
 	case !empty:
 		n.stand(rpc.Draining)
 	case n.now >= due:
@@ -332,6 +334,9 @@ func (n *Node) drainedAt() (due time.Duration, empty bool) {
 	}
 	for _, e := range n.stands.electorates {
 		due = max(due, n.stands.ledAt+e.Rules.Timing.Heartbeat)
+	}
+	for _, r := range n.rules { // of groups whose intervals have changed
+		due = max(due, n.stands.ledAt+r.Timing.Heartbeat)
 	}
 	return due, true
 }

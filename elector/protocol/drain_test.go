@@ -137,16 +137,19 @@ func TestAnOlderStandingDoesNotCount(t *testing.T) {
 
 // Others may elect it again until they have heard that it drains.
 func TestANodeIsDrainedAHeartbeatAfterItsLastGroup(t *testing.T) {
-	f, g := stuck(t)
-	n := f.node
-	n.stand(rpc.Draining)
-	n.stands.led, n.stands.ledAt = 0, n.now
-	n.At(n.now + g.Rules.Timing.Heartbeat - 1)
-	n.standDrained()
-	assert.Equal(t, rpc.Draining, n.Standing().State)
-	n.At(n.now + 1)
-	n.standDrained()
-	assert.Equal(t, rpc.Drained, n.Standing().State)
+	for _, timing := range []Timing{DefaultTiming(), slow} { // an operator may have changed it since the group joined
+		f, g := stuck(t)
+		n := f.node
+		require.NoError(t, n.SetTiming(g, timing))
+		n.stand(rpc.Draining)
+		n.stands.led, n.stands.ledAt = 0, n.now
+		n.At(n.now + timing.Heartbeat - 1)
+		n.standDrained()
+		assert.Equal(t, rpc.Draining, n.Standing().State)
+		n.At(n.now + 1)
+		n.standDrained()
+		assert.Equal(t, rpc.Drained, n.Standing().State)
+	}
 }
 
 // While it waited for its time to be over, no other group could take its place.
