@@ -99,6 +99,9 @@ func TestNoCrashLosesAnAcknowledgedSave(t *testing.T) {
 	live(t, disk, func(m *model) {
 		for after := range disk.States(random, effort.Of(1, 10)) {
 			crashes++
+			if m.created && m.underway == nil {
+				require.True(t, memberstate.Clean(after.Get("n0")), "a save that was acknowledged is not there twice")
+			}
 			if !recovers(t, after, m) {
 				t.FailNow()
 			}

@@ -138,10 +138,10 @@ func TestEveryDescriptorIsGivenBack(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, before, descriptors())
-	for _, name := range []string{path, path + ".new"} {
+	for _, name := range []string{path, path + ".new", path + ".lock"} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
-		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "other users may not read it")
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "other users may neither read nor lock %s", name)
 	}
 	info, err := memberstate.InspectFile(path)
 	require.NoError(t, err)
@@ -160,6 +160,16 @@ func TestANextFileOfAnotherUserIsReplaced(t *testing.T) {
 	assert.True(t, s.Ready())
 	assert.Empty(t, disk.denied)
 	closed(t, s)
+}
+
+// Nobody knows whether a store that cannot be opened is this node's, with its votes.
+func TestAStoreThatCannotBeOpenedIsNotReplaced(t *testing.T) {
+	text, _ := whole(t)
+	crash := new(crashdisk.Disk)
+	crash.Set("n0", text)
+	_, err := memberstate.CreateSmall(&lendingDisk{Disk: crash, denied: "n0"}, "n0", "n0", room)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	assert.Equal(t, text, crash.Get("n0"))
 }
 
 // While one goroutine prepares the next file, saves start no other.

@@ -1,0 +1,43 @@
+//go:build unix
+
+// Calls of the system that are interrupted, or fail.
+
+package memberstate
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func emptyFile(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "n0"))
+	require.NoError(t, err)
+	return f
+}
+
+// Some file systems let a signal interrupt a sync, and then nothing has failed.
+func TestACallThatASignalInterruptsIsMadeAgain(t *testing.T) {
+	f := emptyFile(t)
+	results := []error{syscall.EINTR, syscall.EINTR, syscall.EIO}
+	require.ErrorIs(t, control(f, func(int) (err error) {
+		err, results = results[0], results[1:]
+		return err
+	}), syscall.EIO)
+	assert.Empty(t, results)
+	require.NoError(t, f.Close())
+}
+
+// Otherwise its operator would search for another process in vain.
+func TestAFileThatCannotBeLockedIsNotCalledLocked(t *testing.T) {
+	f := emptyFile(t)
+	require.NoError(t, f.Close())
+	err := lockOpened(f)
+	require.ErrorContains(t, err, "closed file")
+	assert.NotErrorIs(t, err, ErrStoreLocked)
+}
