@@ -52,6 +52,17 @@ func TestACertificateNamesOneIdentity(t *testing.T) {
 	}
 }
 
+// A node may have any id, and none is another's.
+func TestANameIsReadAsItWasWritten(t *testing.T) {
+	for _, name := range []string{"n0", "n0/", "/n0", "a/b", "n 0", "n%30", "n0?", "n0#", "n\u00f6"} {
+		u, err := url.Parse(grpcrpc.Identity{Role: grpcrpc.Member, Name: name}.String())
+		require.NoError(t, err)
+		who, err := grpcrpc.IdentityOf(&x509.Certificate{URIs: []*url.URL{u}})
+		require.NoError(t, err)
+		assert.Equal(t, name, who.Name)
+	}
+}
+
 // Parsing a URI loses an empty fragment.
 func TestAnEmptyFragmentIsRefused(t *testing.T) {
 	for _, c := range []struct {

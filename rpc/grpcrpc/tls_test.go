@@ -156,6 +156,56 @@ func TestTheFilesAreReadOnceAfterEachChange(t *testing.T) {
 	assert.Empty(t, r.changed)
 }
 
+// In a secret of Kubernetes each name points to the file of the present version.
+func TestFilesBehindSymbolicLinksAreReadAgain(t *testing.T) {
+	r, files, next := filesOf(t)
+	for _, name := range []string{files.CA, files.Cert, files.Key} {
+		require.NoError(t, os.Rename(name, name+".data"))
+		if err := os.Symlink(name+".data", name); err != nil {
+			t.Skip("this system or this user has no symbolic links: ", err)
+		}
+	}
+	r.newest()
+	writeOwn(t, files, next)
+	own, _ := r.newest()
+	assert.Equal(t, next.Raw, own.Leaf.Raw)
+}
+
+// Otherwise half of a renewal could stay in use.
+func TestFilesThatChangeWhileTheyAreReadAreReadAgain(t *testing.T) {
+	r, files, next := filesOf(t)
+	before, err := files.stamp()
+	require.NoError(t, err)
+	writeOwn(t, files, next)
+	require.NoError(t, r.load(before))
+	r.newest()
+	assert.Len(t, r.changed, 1)
+}
+
+// An operator's client keeps its configuration for as long as it runs.
+func TestAConfigurationShowsTheNewestCertificate(t *testing.T) {
+	r, files, next := filesOf(t)
+	calls, answers := r.client(""), r.server()
+	writeOwn(t, files, next)
+	own, err := calls.GetClientCertificate(nil)
+	require.NoError(t, err)
+	assert.Equal(t, next.Raw, own.Leaf.Raw)
+	own, err = answers.GetCertificate(nil)
+	require.NoError(t, err)
+	assert.Equal(t, next.Raw, own.Leaf.Raw)
+}
+
+// The machine may trust many others, such as that of a company's proxy.
+func TestOnlyTheAuthoritiesInTheFileAreTrusted(t *testing.T) {
+	r, files, _ := filesOf(t)
+	text, err := os.ReadFile(files.CA)
+	require.NoError(t, err)
+	those := x509.NewCertPool()
+	require.True(t, those.AppendCertsFromPEM(text))
+	_, trusted := r.newest()
+	assert.True(t, trusted.Equal(those))
+}
+
 // A new certificate may be of use with the new authorities only.
 func TestTheFilesAreUsedTogetherOrNotAtAll(t *testing.T) {
 	r, files, next := filesOf(t)

@@ -38,12 +38,14 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	defer func() { assert.NoError(t, loopback.Close()) }()
 	everywhere, err := net.Listen("tcp", ":0")
 	require.NoError(t, err)
+	one := at{loopback, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}}
 	good := grpcrpc.Config{Self: "a", Listener: loopback}
 	for says, spoil := range map[string]func(*grpcrpc.Config){
 		"Self has 0 bytes":                        func(c *grpcrpc.Config) { c.Self = "" },
 		"Self has 256 bytes":                      func(c *grpcrpc.Config) { c.Self = strings.Repeat("a", 256) },
 		"Listener is nil":                         func(c *grpcrpc.Config) { c.Listener = nil },
 		"TLS is nil, and":                         func(c *grpcrpc.Config) { c.Listener = everywhere },
+		"192.0.2.1:80 is not a loopback address":  func(c *grpcrpc.Config) { c.Listener = one },
 		"includes Self":                           func(c *grpcrpc.Config) { c.Peers = map[string]string{"a": "localhost:1"} },
 		`Peers has the address "nowhere" for "b"`: func(c *grpcrpc.Config) { c.Peers = map[string]string{"b": "nowhere"} },
 		"no such file":                            func(c *grpcrpc.Config) { c.TLS = &grpcrpc.TLS{CA: "none", Cert: "none", Key: "none"} },
@@ -59,7 +61,7 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	trusting := good
 	trusting.Listener, trusting.TrustNetwork = everywhere, true
 	local := good
-	local.Listener = atSocket{listenAnywhere(t)}
+	local.Listener = at{listenAnywhere(t), &net.UnixAddr{Name: "hustings.sock", Net: "unix"}} // no other machine can reach it
 	for _, c := range []grpcrpc.Config{trusting, local} {
 		tr, err := grpcrpc.New(c)
 		require.NoError(t, err)
@@ -67,10 +69,13 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// atSocket is a listener at a socket of the file system, which no other machine can reach.
-type atSocket struct{ net.Listener }
+// at is a listener that has another address.
+type at struct {
+	net.Listener
+	addr net.Addr
+}
 
-func (atSocket) Addr() net.Addr { return &net.UnixAddr{Name: "hustings.sock", Net: "unix"} }
+func (l at) Addr() net.Addr { return l.addr }
 
 func TestAnOperatorNamesItsFiles(t *testing.T) {
 	_, err := grpcrpc.Dial("localhost:1", new(grpcrpc.TLS))
@@ -102,15 +107,16 @@ func TestServingAfterCloseIsAnError(t *testing.T) {
 // Links to peers that keep their address are kept. A node ignores itself in the list, because all
 // nodes may have the same list.
 func TestPeersAreReplaced(t *testing.T) {
-	w := newCluster(t, "a")
-	w.addresses["b"] = "127.0.0.1:1"
-	tr := w.open("a")
-	tr.SetPeers(map[string]string{"a": w.addresses["a"], "b": "127.0.0.1:2", "c": "127.0.0.1:3"})
-	assert.Equal(t, map[string]bool{"b": false, "c": false}, tr.Connected())
-	assert.Equal(t, "127.0.0.1:2", tr.Address("b"))
-	assert.Equal(t, "127.0.0.1:3", tr.Address("c"))
-	tr.SetPeers(map[string]string{"b": "127.0.0.1:2"})
-	assert.Equal(t, map[string]bool{"b": false}, tr.Connected())
+	w := newCluster(t, "b")
+	w.addresses["a"], w.addresses["c"] = "127.0.0.1:1", "127.0.0.1:2" // one calls, and one is called
+	tr := w.open("b")
+	tr.SetPeers(map[string]string{"a": "127.0.0.1:3", "b": w.addresses["b"], "c": "127.0.0.1:4", "d": "127.0.0.1:5"})
+	assert.Equal(t, map[string]bool{"a": false, "c": false, "d": false}, tr.Connected())
+	assert.Equal(t, "127.0.0.1:3", tr.Address("a"))
+	assert.Equal(t, "127.0.0.1:4", tr.Address("c"))
+	assert.Equal(t, "127.0.0.1:5", tr.Address("d"))
+	tr.SetPeers(map[string]string{"c": "127.0.0.1:4"})
+	assert.Equal(t, map[string]bool{"c": false}, tr.Connected())
 }
 
 // Otherwise each reload of a configuration would look like the death of all other nodes.

@@ -115,6 +115,16 @@ func TestConnectionsWhoseCertificateRunsOutAreCut(t *testing.T) {
 	}
 }
 
+// A refused handshake would be that of somebody else, whom an operator would look for.
+func TestAConnectionThatIsCutIsNoRefusedHandshake(t *testing.T) {
+	s := watch(t, "a")
+	require.NoError(t, s.listeners["b"].Close()) // no other handshake follows
+	s.later.Store(int64(2 * time.Hour))
+	s.ticks <- time.Time{}
+	s.isCut()
+	assert.Zero(t, s.a.Stats().Refused[grpcrpc.RefusedHandshake])
+}
+
 func TestFilesThatCannotBeUsedCutNothing(t *testing.T) {
 	s := watch(t, "b")
 	s.believe([]byte("half of a fi"))
