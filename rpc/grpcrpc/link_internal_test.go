@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,6 +161,17 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone}, "a name server may have forgotten it for a moment")
 	here, gone = probe(t.Context(), "no port")
 	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone})
+}
+
+// The peer may live on a machine that cannot be reached for a moment.
+func TestAnAddressWithoutAnAnswerIsDoubtful(t *testing.T) {
+	for err, want := range map[error][2]bool{
+		syscall.ECONNREFUSED: {true, false}, syscall.ENETUNREACH: {false, false}, syscall.EADDRNOTAVAIL: {false, false},
+		syscall.EAFNOSUPPORT: {false, false}, syscall.EHOSTUNREACH: {false, true}, syscall.ETIMEDOUT: {false, true}, nil: {false, true},
+	} {
+		refuses, doubtful := meaning(err)
+		assert.Equal(t, want, [2]bool{refuses, doubtful}, err)
+	}
 }
 
 // A server without TLS sends its settings at once, and not only when it is spoken to. A probe leaves

@@ -74,17 +74,25 @@ func probeAll(ctx context.Context, targets []string) (here, gone bool) {
 	silent := false
 	for _, target := range targets {
 		stays, err := probeAt(ctx, target)
-		switch {
-		case stays:
+		if stays {
 			return true, false
-		case errors.Is(err, syscall.ECONNREFUSED):
-			gone = true
-		case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EAFNOSUPPORT):
-		default:
-			silent = true
 		}
+		refuses, doubtful := meaning(err)
+		gone, silent = gone || refuses, silent || doubtful
 	}
 	return false, gone && !silent
+}
+
+// meaning says what a failed attempt means: that the address refuses, or that the peer may be there
+// nevertheless. Without a route it means neither.
+func meaning(err error) (refuses, doubtful bool) {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return true, false
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EAFNOSUPPORT):
+		return false, false
+	}
+	return false, true
 }
 
 // probeAt connects, and waits a moment to see whether the connection stays open.
