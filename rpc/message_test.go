@@ -70,6 +70,13 @@ func TestOnlyKnownKindsMarksAndStatesAreValid(t *testing.T) {
 	assert.False(t, (rpc.Drained + 1).Valid())
 }
 
+// What is repeated soon may be dropped; an order to take over, or the answer to one, is sent once.
+func TestOnlyHeartbeatsAndTheirAnswersArePeriodic(t *testing.T) {
+	for kind := rpc.VoteRequest; kind.Valid(); kind++ {
+		assert.Equal(t, kind == rpc.Heartbeat || kind == rpc.HeartbeatResponse, kind.Periodic(), kind)
+	}
+}
+
 // A machine would otherwise take an unknown mark for one that it knows, or an answer for that to another request.
 func TestABodyHasAKnownMarkAndTheResultOfItsKind(t *testing.T) {
 	good := rpc.Body{Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Handed}

@@ -95,6 +95,39 @@ func TestReorderedMessagesAreOvertaken(t *testing.T) {
 	assert.False(t, slices.IsSorted(rounds))
 }
 
+// A link without a delay reorders what is sent together.
+func TestAMessageOfABatchMayBeOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network, b := rpc.NewNetwork(1), new(listener)
+		network.SetAll(rpc.Link{Reorder: 0.1})
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		batch := make([]rpc.Message, 100)
+		for i := range batch {
+			batch[i].Round = uint32(i)
+		}
+		network.Join("a").Send("b", batch)
+		<-time.After(time.Second)
+		stop()
+		assert.Len(t, b.rounds, 100)
+		assert.False(t, slices.IsSorted(b.rounds))
+	})
+}
+
+func TestASlowLinkDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network, b := rpc.NewNetwork(1), new(listener)
+		network.SetLink("a", "b", rpc.Link{Delay: time.Second})
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		network.Join("a").Send("b", []rpc.Message{{Body: rpc.Body{Round: 1}}})
+		network.Join("c").Send("b", []rpc.Message{{Body: rpc.Body{Round: 2}}})
+		<-time.After(2 * time.Second)
+		stop()
+		assert.Equal(t, []uint32{2, 1}, b.rounds)
+	})
+}
+
 func TestALinkIsCutInOneDirection(t *testing.T) {
 	rounds, lost := heardOver(t, 1, rpc.Link{Cut: true}, 10)
 	assert.Empty(t, rounds)
