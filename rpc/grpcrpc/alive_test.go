@@ -60,7 +60,6 @@ func TestASilentPeerIsDisconnectedInTime(t *testing.T) {
 		})
 		require.NoError(t, err)
 		conn.Connect()
-		const settings = 4
 		go func() { _, _ = theirs.Write(frameOf(settings, 0, 0, 0)) }()
 		began := time.Now()
 		_, _ = io.Copy(io.Discard, theirs)
@@ -122,6 +121,31 @@ func serveCaller(t *testing.T, falls bool, has ...grpc.DialOption) (within time.
 
 func TestASilentCallerIsDisconnectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { assert.Equal(t, aliveEvery+aliveWithin, serveCaller(t, true)) })
+}
+
+// It is refused before its time as a stranger is over, so that somebody sees what is wrong.
+func TestACallerThatStopsInItsHandshakeIsRefusedInTime(t *testing.T) {
+	_, files, _ := filesOf(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := newPipeListener()
+		tr, err := New(Config{Self: "a", Listener: h, TLS: &files, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		stop, err := tr.Serve(new(losses))
+		require.NoError(t, err)
+		ours, theirs := net.Pipe()
+		h.visits <- theirs
+		began := time.Now()
+		const handshake = 22 // the first byte of a TLS record
+		_, err = ours.Write([]byte{handshake})
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, ours)
+		assert.Equal(t, handshakeTime, time.Since(began))
+		synctest.Wait()
+		assert.EqualValues(t, 1, tr.Stats().Refused[RefusedHandshake])
+		stop()
+		tr.Close()
+		require.NoError(t, ours.Close())
+	})
 }
 
 func TestAnIdleCallerIsDisconnectedInTime(t *testing.T) {

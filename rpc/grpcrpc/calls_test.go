@@ -23,6 +23,8 @@ type flow struct {
 func (f *flow) Read(b []byte) (int, error)  { return iotest.OneByteReader(&f.Buffer).Read(b) }
 func (f *flow) Write(b []byte) (int, error) { return len(b), nil }
 
+const settings, ping = 4, 6 // kinds of frames
+
 func frameOf(kind, flags byte, stream uint32, length int) []byte {
 	head := binary.BigEndian.AppendUint32(nil, uint32(length)<<8|uint32(kind))
 	return append(binary.BigEndian.AppendUint32(append(head, flags), stream), make([]byte, length)...)
@@ -96,7 +98,6 @@ func TestWaitingWorkIsBounded(t *testing.T) {
 		return append([][]byte{frameOf(headersFrame, 0, 1, 0)}, many(n, frameOf(dataFrame, 0, 1, 1))...)
 	}
 	strayReset, strayData := frameOf(resetFrame, 0, 1, 4), frameOf(dataFrame, 0, 1, 16<<10)
-	const ping, settings = 6, 4
 	for what, of := range map[string]struct{ fits, excessive [][]byte }{
 		"calls":             {calls(maxHeld / callCost), calls(maxHeld/callCost + 1)},
 		"resets":            {resets(maxUnsent / callCost), resets(maxUnsent/callCost + 1)},
@@ -129,6 +130,8 @@ func TestAConnectionWithAnExchangeHasNoOtherCall(t *testing.T) {
 		takes(t, c, came, frameOf(dataFrame, 0, 1, 16<<10)) // the meter counts that
 	}
 	require.Zero(t, came.Len())
+	takes(t, c, came, frameOf(ping, 0, 0, 8))
+	assert.Equal(t, callCost+frameHead+8, c.unsent, "the reset and the ping are no part of it")
 	var why Refusal
 	c.refuse = func(reason Refusal, _ error) { why = reason }
 	came.Buffer.Write(begins(5))

@@ -3,6 +3,7 @@
 package grpcrpc
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestEachReasonIsLoggedOnceASecond(t *testing.T) {
@@ -36,6 +38,22 @@ func TestEachReasonIsLoggedOnceASecond(t *testing.T) {
 		<-time.After(time.Second)
 		assert.Equal(t, "refused reason=crowd\n", logged(RefusedCrowd, 1))
 	})
+}
+
+// Whoever has used one id twice may have used others twice, too.
+func TestEachIDWithTwoProcessesIsLogged(t *testing.T) {
+	l, _ := linkTo(t)
+	tr := l.transport
+	var log strings.Builder
+	tr.log = newQuietLog(slog.New(slog.NewTextHandler(&log, nil)))
+	one, other := &connection{remote: "here"}, &connection{remote: "there"}
+	for _, of := range []*link{l, newLink(tr, "c", ""), l} {
+		require.Error(t, tr.reportTwo(of, one, other))
+		tr.reportTwoOfUs("c", errors.New("refused"))
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		assert.Equal(t, 1, strings.Count(log.String(), "two processes claim to be "+id), id)
+	}
 }
 
 // Dashboards and the handbook rely on the names.

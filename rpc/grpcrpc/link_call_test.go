@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,40 @@ func TestAnExchangeThatHasFailedLeavesNothingBehind(t *testing.T) {
 	c := called{answer: &electorpb.Hello{From: "x"}, ctx: make(chan context.Context, 1)}
 	require.ErrorContains(t, l.exchange(c), `it is "x"`)
 	assert.Error(t, (<-c.ctx).Err())
+}
+
+// counting is a context that counts what waits for its end.
+type counting struct {
+	context.Context
+	waiting atomic.Int32
+}
+
+func (*counting) Value(any) any { return nil } // so that package context calls AfterFunc
+
+func (c *counting) AfterFunc(f func()) (stop func() bool) {
+	c.waiting.Add(1)
+	forget := context.AfterFunc(c.Context, f)
+	return func() bool {
+		c.waiting.Add(-1)
+		return forget()
+	}
+}
+
+// Nor must one that has connected each time, for as long as it is a peer.
+func TestAConnectionThatIsOverLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := calling(t)
+		ends := &counting{Context: l.ctx}
+		l.ctx = ends
+		for range 3 {
+			over := begins(t, l, &electorpb.Hello{From: "b", Incarnation: 7})
+			assert.NotZero(t, ends.waiting.Load())
+			l.endExchange()
+			require.Error(t, <-over)
+			assert.Zero(t, ends.waiting.Load())
+		}
+		l.cancel()
+	})
 }
 
 // The side that calls knows by itself in which order the processes have answered, so that no Confirm of

@@ -311,27 +311,26 @@ func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 
 // A process that is being ended may accept connections for a moment, and close them.
 func TestAProcessThatIsBeingEndedIsProbedUntilItIsGone(t *testing.T) {
-	l, told := linkTo(t)
+	l, _ := linkTo(t)
 	peer, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	require.NoError(t, peer.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Second))) // only a failing test waits that long
 	l.address = peer.Addr().String()
-	l.end(connect(t, l, 7))
-	require.NoError(t, peer.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Millisecond)))
-	ended := make(chan struct{})
+	_, breaks := accepts(t, l)
+	probed := make(chan error, 1)
 	go func() {
-		defer close(ended)
-		for {
-			c, err := peer.Accept()
-			if err != nil {
-				_ = peer.Close()
-				return
+		var err error
+		for range 2 {
+			var c net.Conn
+			if c, err = peer.Accept(); err == nil {
+				err = c.Close()
 			}
-			_ = c.Close()
 		}
+		probed <- errors.Join(err, peer.Close())
 	}()
-	l.keepProbing()
-	<-ended
-	assert.Equal(t, losses{"a"}, *told)
+	breaks()
+	require.NoError(t, <-probed)
+	require.Eventually(t, func() bool { return l.suspected() == nil }, 20*time.Second, time.Millisecond, "it is known to be gone")
 }
 
 // A peer that swallows everything must not keep the link from calling it at its next address. Here its name server does.
@@ -455,10 +454,10 @@ func (c confirmed) RecvMsg(into any) error {
 	return nil
 }
 
-// A stranger is closed after a while, and a peer is not.
-func TestAConnectionIsNoStrangerAfterTheConfirm(t *testing.T) {
-	l, _ := linkTo(t)
-	came := stranger(t, l)
+// accepts lets the peer connect, until breaks is called.
+func accepts(t *testing.T, l *link) (came *inbound, breaks func()) {
+	t.Helper()
+	came = stranger(t, l)
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
@@ -468,8 +467,17 @@ func TestAConnectionIsNoStrangerAfterTheConfirm(t *testing.T) {
 	for !l.connected() {
 		runtime.Gosched()
 	}
+	return came, func() {
+		cancel()
+		require.Error(t, <-over)
+		require.NoError(t, came.Close())
+	}
+}
+
+// A stranger is closed after a while, and a peer is not.
+func TestAConnectionIsNoStrangerAfterTheConfirm(t *testing.T) {
+	l, _ := linkTo(t)
+	came, breaks := accepts(t, l)
 	assert.False(t, came.isStranger())
-	cancel()
-	require.Error(t, <-over)
-	require.NoError(t, came.Close())
+	breaks()
 }

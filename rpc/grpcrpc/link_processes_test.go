@@ -35,6 +35,15 @@ func TestAProcessThatReturnsIsReportedAndNotAsARestart(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told)
 }
 
+// While nodes are replaced by those of a newer version, an older one may lead and be restarted.
+func TestARestartOfAVersionThatDoesNotConfirmIsReported(t *testing.T) {
+	l, told := linkTo(t)
+	for incarnation := range uint64(3) {
+		require.NoError(t, l.begin(&connection{number: l.number(), incarnation: 7 + incarnation, hangUp: func(error) {}}))
+	}
+	assert.Equal(t, losses{"a", "a"}, *told)
+}
+
 // The elder of two processes has the id, and the younger one is refused for as long as the elder is
 // connected. Otherwise each would disconnect the other again and again.
 func TestTheYoungerOfTwoProcessesIsRefusedWhileTheElderIsConnected(t *testing.T) {

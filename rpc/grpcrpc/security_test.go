@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/internal/effort"
@@ -220,6 +221,17 @@ func TestBothRolesMayQueryTheHealth(t *testing.T) {
 		caller := s.caller(w.issue(w.authority, role, name, name, time.Hour))
 		_, err := grpc_health_v1.NewHealthClient(caller).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
 		assert.NoError(t, err, role)
+	}
+}
+
+// A refusal would repeat it, at several times the size.
+func TestALargeHeaderOfACallIsRefused(t *testing.T) {
+	s := besiegeHealthy(t, newClusterWithTLS)
+	caller := grpc_health_v1.NewHealthClient(s.caller(s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour)))
+	for size, code := range map[int]codes.Code{1 << 10: codes.OK, 2 << 10: codes.Internal} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "large", strings.Repeat("x", size))
+		_, err := caller.Check(ctx, new(grpc_health_v1.HealthCheckRequest))
+		assert.Equal(t, code, status.Code(err), err)
 	}
 }
 

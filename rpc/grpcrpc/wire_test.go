@@ -62,6 +62,14 @@ func TestADetectionTimeIsRoundedUp(t *testing.T) {
 	}
 }
 
+// A leader counts on its followers for the whole lease.
+func TestALeaseArrivesToTheNanosecond(t *testing.T) {
+	sent := rpc.Body{Kind: rpc.Heartbeat, Lease: time.Second - 1, RoundTrip: time.Millisecond + 1}
+	m, err := decode(encode(&rpc.Message{Group: "g", Body: sent}), "a", "b")
+	assert.NoError(t, err)
+	assert.Equal(t, sent, m.Body)
+}
+
 // FuzzDecode: a decoded message is valid, and encoding and decoding it again does not change it.
 func FuzzDecode(f *testing.F) {
 	for _, m := range []*electorpb.Message{answer(), {}, {Kind: 3, Group: "g", LeaseNanos: 1, DetectionMicros: 1}} {
