@@ -182,6 +182,15 @@ func TestANodeThatHoldsLeadsNothingUntilItServes(t *testing.T) {
 	})
 }
 
+// Whoever asks before the first group has started, as a check whether the engine is ready, is told no.
+func TestAHostThatHoldsSaysSoFromTheBeginning(t *testing.T) {
+	c := elector.IsolatedNode(new(memberstate.MemStore))
+	c.Hold, c.Capacity = true, 200
+	p := elector.MustHost(t, c).Progress()
+	assert.Equal(t, rpc.Starting, p.Standing.State)
+	assert.Equal(t, 200, p.Capacity)
+}
+
 // Without beats between nodes the members say so in their answers.
 func TestANodeIsDrainedWithoutBeats(t *testing.T) {
 	withFleet(t, func(_ int, c *elector.HostConfig) { c.NoNodeBeats = true }, func(f *fleet) {
@@ -196,14 +205,15 @@ func TestANodeIsDrainedWithoutBeats(t *testing.T) {
 func TestADrainEndsWithItsContextAndGoesOn(t *testing.T) {
 	withFleet(t, nil, func(f *fleet) {
 		f.isolate(0, true)
+		because, leave := context.WithCancelCause(context.Background())
+		leave(assert.AnError)
+		require.ErrorIs(t, f.hosts[0].Drain(because), assert.AnError)
+		assert.Equal(t, rpc.Draining, f.hosts[0].Progress().Standing.State, "it is ordered, and nobody waits for it")
 		ctx, cancel := context.WithTimeout(context.Background(), f.timing.Heartbeat)
 		defer cancel()
 		err := f.hosts[0].Drain(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Contains(t, err.Error(), "elector: the node still leads ")
-		because, leave := context.WithCancelCause(context.Background())
-		leave(assert.AnError)
-		require.ErrorIs(t, f.hosts[0].Drain(because), assert.AnError)
 		f.isolate(0, false)
 		<-time.After(10 * time.Second)
 		assert.Zero(t, f.ledBy()[0])
@@ -369,31 +379,37 @@ func TestAHostWithoutGroupsIsNotDrained(t *testing.T) {
 	require.ErrorIs(t, h.Serve(), elector.ErrStopped)
 }
 
-// A host that is closed hands over as many groups at a time as a drain does, also if it has been protected, or is meanwhile.
+// A host that is closed hands over as many groups at a time as a drain does, also if it drains already, has been protected, or is meanwhile.
 func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
-	for _, meanwhile := range []bool{false, true} {
+	nothing := func(*elector.Host) error { return nil }
+	protect := func(h *elector.Host) error { return h.Protect(true) }
+	drainOn := func(h *elector.Host) error {
+		_ = h.Drain(endedContext())
+		return nil
+	}
+	for _, c := range []struct{ before, meanwhile func(*elector.Host) error }{
+		{protect, nothing}, {nothing, protect}, {drainOn, nothing},
+	} {
 		withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
 			before := f.ledBy()
 			require.Greater(t, before[0], 200)
 			_, terms := f.leaders()
-			if !meanwhile {
-				require.NoError(t, f.hosts[0].Protect(true))
-			}
+			require.NoError(t, c.before(f.hosts[0]))
 			closed := make(chan error)
 			go func() { closed <- f.hosts[0].Close(context.Background()) }()
-			if synctest.Wait(); meanwhile { // it has begun to hand over
-				require.NoError(t, f.hosts[0].Protect(true))
-			}
-			atATime, led := 0, 900
+			synctest.Wait() // it has begun to hand over
+			require.NoError(t, c.meanwhile(f.hosts[0]))
+			atATime, left, led := 0, before[0], 900
 			for more := true; more; {
 				select {
 				case err := <-closed:
 					require.NoError(t, err)
 					more = false
 				case <-time.After(100 * time.Microsecond):
-					atATime = max(atATime, f.hosts[0].Progress().Moving)
 					led = min(led, f.hosts[0].Progress().Led+f.hosts[1].Progress().Led+f.hosts[2].Progress().Led)
 				}
+				p := f.hosts[0].Progress()
+				atATime, left = max(atATime, p.Moving, left-p.Led), p.Led
 			}
 			synctest.Wait() // the others have seen the last ones, too
 			assert.Equal(t, protocol.UsualMoves, atATime)
@@ -407,23 +423,27 @@ func TestAHostThatIsClosedHandsOverAFewGroupsAtATime(t *testing.T) {
 	}
 }
 
-// A host that is closed drains, but only for that: groups that join later are led as before.
+// A host that is closed drains, but only for that: groups that join later are led as before. An engine that was never ready is not so now.
 func TestAHostThatWasClosedServesIfItDidBefore(t *testing.T) {
-	for _, drained := range []bool{false, true} {
+	for _, before := range []rpc.NodeState{rpc.Serving, rpc.Draining, rpc.Starting} {
 		synctest.Test(t, func(t *testing.T) {
-			host := elector.IsolatedHost(t, new(memberstate.MemStore))
+			config := elector.IsolatedNode(new(memberstate.MemStore))
+			config.Hold = before == rpc.Starting
+			host := elector.MustHost(t, config)
 			for i := range protocol.UsualMoves + 1 {
 				join(t, host, fmt.Sprint("g", i), "n0")
 			}
 			require.NoError(t, host.StartAll())
 			<-time.After(5 * time.Second)
-			if drained {
+			if before == rpc.Draining {
 				require.Error(t, drain(host), "nobody takes over")
 			}
+			require.Equal(t, protocol.UsualMoves+1, host.Progress().Led)
+			require.Equal(t, before, host.Progress().Standing.State)
 			require.NoError(t, host.Close(context.Background()))
 			require.NoError(t, join(t, host, "late", "n0").Start())
 			synctest.Wait()
-			assert.Equal(t, !drained, host.Progress().Standing.State == rpc.Serving)
+			assert.Equal(t, before == rpc.Serving, host.Progress().Standing.State == rpc.Serving)
 			require.NoError(t, host.Close(endedContext()))
 		})
 	}
@@ -490,6 +510,7 @@ func TestAHostThatIsClosedHandsOverUntilTheContextEnds(t *testing.T) {
 		require.NoError(t, f.hosts[0].Close(ctx))
 		assert.Equal(t, before, others(), "a handover takes longer")
 		assert.Zero(t, f.hosts[0].Progress().Led)
+		assert.Equal(t, rpc.Serving, f.hosts[0].Progress().Standing.State, "nobody has ordered a drain")
 		f.start(0)
 	})
 }

@@ -249,12 +249,14 @@ func TestAStoreThatFailsSaysSo(t *testing.T) {
 	store := new(memberstate.MemStore)
 	h := elector.IsolatedHost(t, store)
 	require.NoError(t, join(t, h, "g", "n0", "n1").Start())
+	require.Error(t, h.Drain(endedContext()))
 	store.Break(assert.AnError)
 	for _, order := range []func() error{func() error { return h.KeepDrained(true) }, h.Undrain} {
 		err := order()
 		require.ErrorIs(t, err, assert.AnError)
 		require.EqualError(t, err, fmt.Sprintf(`elector: saving whether node "n0" stays drained over restarts: %v`, assert.AnError))
 		assert.False(t, h.Progress().Kept)
+		assert.NotEqual(t, rpc.Serving, h.Progress().Standing.State)
 		store.Crash(func(memberstate.Record) bool { return true }) // it would take the next save
 	}
 	require.NoError(t, h.Close(endedContext()))

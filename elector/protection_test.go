@@ -4,6 +4,7 @@ package elector_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -33,6 +35,22 @@ func TestAProtectedNodeDoesNotDrain(t *testing.T) {
 		<-time.After(f.timing.Heartbeat)
 		assert.Zero(t, f.ledBy()[0], "the drain has gone on")
 		require.NoError(t, drain(f.hosts[0]))
+	})
+}
+
+// That nobody could take over its groups is not why it leads on now.
+func TestAProtectedNodeSaysSoAlsoIfItHasTriedAllItsGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		require.NoError(t, join(t, host, "g", "n0").Start())
+		<-time.After(time.Second) // virtual time
+		var stuck *elector.StuckError
+		require.ErrorAs(t, drain(host), &stuck)
+		require.NoError(t, stuck.Cause)
+		require.NoError(t, host.Protect(true))
+		require.True(t, host.Progress().Hopeless)
+		require.ErrorIs(t, drain(host), elector.ErrProtected)
+		require.NoError(t, host.Close(t.Context()))
 	})
 }
 
@@ -75,22 +93,25 @@ func TestProtectionEndsTheWaitForADrain(t *testing.T) {
 // An operator who has closed a host begins anew with it. A node that was still protected would refuse drains for a reason that is over.
 func TestProtectionEndsWithClose(t *testing.T) {
 	nothing := func(*testing.T, *elector.Host) {}
+	protect := func(t *testing.T, h *elector.Host) {
+		t.Helper()
+		assert.NoError(t, h.Protect(true))
+	}
 	for name, c := range map[string]struct {
 		before, meanwhile func(t *testing.T, h *elector.Host)
+		others            int // groups that it leads
 	}{
-		"its groups run": {nothing, nothing},
+		"its groups run": {nothing, nothing, 0},
 		"its groups have ended": {func(t *testing.T, h *elector.Host) {
 			t.Helper()
 			require.NoError(t, h.Elector("g").Stop(endedContext()))
-		}, nothing},
-		"it is protected meanwhile": {nothing, func(t *testing.T, h *elector.Host) {
-			t.Helper()
-			assert.NoError(t, h.Protect(true))
-		}},
+		}, nothing, 0},
+		"it is protected meanwhile":                {nothing, protect, 0},
+		"it is protected after it has handed over": {nothing, protect, protocol.UsualMoves},
 		"another group begins meanwhile, and the loop goes on": {nothing, func(t *testing.T, h *elector.Host) {
 			t.Helper()
 			assert.NoError(t, join(t, h, "late", "n0").Start())
-		}},
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,8 +123,13 @@ func TestProtectionEndsWithClose(t *testing.T) {
 					}
 					return nil
 				}
-				require.NoError(t, elector.MustJoin(t, host, config).Start())
-				<-time.After(time.Second)
+				elector.MustJoin(t, host, config)
+				for i := range c.others {
+					join(t, host, fmt.Sprint("other ", i), "n0")
+				}
+				require.NoError(t, host.StartAll())
+				<-time.After(5 * time.Second)
+				require.Equal(t, 1+c.others, host.Progress().Led)
 				require.NoError(t, host.Protect(true))
 				c.before(t, host)
 				assert.True(t, host.Progress().Protected, "until it is closed")
