@@ -229,6 +229,24 @@ func TestStopWaitsForEveryHandler(t *testing.T) {
 	})
 }
 
+// All of them see the end of their member in one turn of the loop. Here a function of Metrics blocks it, which it should not do.
+func TestStopDoesNotWaitForHandlersThatHaveEndedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := singleConfig()
+		c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
+			if s.Stopped {
+				<-time.After(time.Second) // virtual time
+			}
+		}}
+		for range 3 {
+			c.Handlers = append(c.Handlers, onStartup(func() {}))
+		}
+		stopped := order(startElector(t, c).Stop)
+		<-time.After(time.Minute) // virtual time
+		require.NoError(t, stopped.answered(t))
+	})
+}
+
 // holdingHandler's Shutdown returns once held is closed.
 type holdingHandler struct{ held <-chan struct{} }
 

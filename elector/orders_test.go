@@ -20,11 +20,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// engines are the engines of a cluster. A test can block their LedgerEnd and their Pause.
+// engines are the engines of a cluster. A test can block their LedgerEnd and their Pause, and the loop of a node.
 type engines struct {
 	mu      sync.Mutex
 	ledger  chan struct{}  // LedgerEnd waits for it, if not nil
 	pause   chan error     // Pause waits for it, if not nil
+	loop    chan struct{}  // a loop that drops a message waits for it, if not nil
 	asked   map[string]int // calls of LedgerEnd, by node
 	pausing int            // calls of Pause
 	resumed int            // calls of Pause whose context has ended
@@ -70,7 +71,25 @@ func (r *engines) configure(c *config) {
 				r.offers++
 			}
 		}
+	}, Dropped: func(elector.Drop, int) {
+		r.mu.Lock()
+		held := r.loop
+		r.mu.Unlock()
+		if held != nil {
+			<-held
+		}
 	}}
+}
+
+// holdLoop blocks the loop of a node until the channel is closed: a function of Metrics waits, which it should not do.
+func (r *engines) holdLoop(n *node) (release chan struct{}) {
+	release = make(chan struct{})
+	r.mu.Lock()
+	r.loop = release
+	r.mu.Unlock()
+	n.el.Host().Receive(make([]rpc.Message, 1)) // of no group
+	synctest.Wait()
+	return release
 }
 
 // holdLedgers blocks LedgerEnd at every node until the channel is closed.
@@ -391,6 +410,62 @@ func TestAnOrderThatWasCarriedOutIsNotReportedAsWithdrawn(t *testing.T) {
 		require.Error(t, ctx.Err())
 		require.NoError(t, given.answered(t))
 		assert.NotEqual(t, leader, cluster.awaitLeader())
+	})
+}
+
+// Two callers may have one context. Each withdraws its own order.
+func TestOrdersThatAreWithdrawnInOneTurnAreAllWithdrawn(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		term := leader.el.Status().Term
+		ctx, cancel := context.WithCancel(context.Background())
+		resign := func(context.Context) error { return leader.el.Resign(ctx) }
+		ledgers := engines.holdLedgers()
+		first, second := order(resign), order(resign)
+		loop := engines.holdLoop(leader)
+		cancel()
+		synctest.Wait()
+		close(loop)
+		synctest.Wait()
+		close(ledgers)
+		require.ErrorIs(t, first.answered(t), context.Canceled)
+		require.ErrorIs(t, second.answered(t), context.Canceled)
+		leadsOn(t, cluster, leader, term)
+	})
+}
+
+// The later one counts, and both callers are answered.
+func TestChangesInOneTurnAreAllMade(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		el, others := leader.el, cluster.others(leader)
+		lastChoice := func() any {
+			report, err := el.Report(context.Background())
+			require.NoError(t, err)
+			return report.LastChoice
+		}
+		electable := func(may bool) func() error { return func() error { return el.Electable(may) } }
+		timing := func(timing elector.Timing) func() error { return func() error { return el.SetTiming(timing) } }
+		preferred := func(n *node) func() error { return func() error { return el.SetPreferred(n.id) } }
+		weight := func(weight int) func() error { return func() error { return el.SetWeight(weight) } }
+		for _, c := range []struct {
+			what          string
+			first, second func() error
+			shown         func() any
+			want          any
+		}{
+			{"weight", weight(2), weight(3), func() any { return el.Host().Progress().Weight }, 3},
+			{"timing", timing(slow()), timing(elector.DefaultTiming()), func() any { return el.Timing() }, elector.DefaultTiming()},
+			{"preferred", preferred(others[0]), preferred(leader), func() any { return el.Preferred() }, []string{leader.id}},
+			{"electable", electable(false), electable(true), lastChoice, false},
+			{"not electable", electable(true), electable(false), lastChoice, true},
+		} {
+			loop := engines.holdLoop(leader)
+			first := order(func(context.Context) error { return c.first() })
+			second := order(func(context.Context) error { return c.second() })
+			close(loop)
+			require.NoError(t, first.answered(t), c.what)
+			require.NoError(t, second.answered(t), c.what)
+			assert.Equal(t, c.want, c.shown(), c.what)
+		}
 	})
 }
 
