@@ -290,7 +290,7 @@ func TestAMemberThatIsNotToLeadIsTheLastChoice(t *testing.T) {
 // withJudges plays a test with nodes that each have a function for the engines of all their groups.
 func withJudges(t *testing.T, play func(*cluster, *judges)) {
 	t.Helper()
-	all := &judges{named: map[string][]string{}, hung: map[string]bool{}, called: map[string]int{}}
+	all := &judges{named: map[string][]string{}, hung: map[string]bool{}, late: map[string]bool{}, called: map[string]int{}}
 	withCluster(t, 3, func(c *config) {
 		id := c.Self
 		c.Stalled = func(ctx context.Context) []string { return all.judge(ctx, id) }
@@ -308,7 +308,8 @@ type judges struct {
 	mu     sync.Mutex
 	named  map[string][]string
 	hung   map[string]bool
-	free   chan struct{} // closed when those that hang return
+	late   map[string]bool // they return when their context ends
+	free   chan struct{}   // closed when those that hang return
 	called map[string]int
 	limit  time.Duration // how long a context lasts
 }
@@ -323,6 +324,11 @@ func (j *judges) judge(ctx context.Context, id string) []string {
 	if j.hung[id] {
 		j.mu.Unlock()
 		<-j.free
+		j.mu.Lock()
+	}
+	if j.late[id] {
+		j.mu.Unlock()
+		<-ctx.Done()
 		j.mu.Lock()
 	}
 	return j.named[id]
@@ -363,6 +369,23 @@ func TestANodeWhoseFunctionForAllEnginesHangsDoesNotLead(t *testing.T) {
 		assert.Greater(t, took, timing.Detection()-timing.Heartbeat)
 		assert.Less(t, took, timing.Detection()+4*timing.Heartbeat)
 		assert.Equal(t, protocol.NotAbleSilent, leader.el.Status().Inability)
+	})
+}
+
+// It waits for its engines until its context ends, and then names those that have not answered.
+func TestAFunctionForAllEnginesMayNameThemInTheEnd(t *testing.T) {
+	withJudges(t, func(cluster *cluster, all *judges) {
+		leader := cluster.awaitLeader()
+		all.set(func() {
+			all.late[leader.id] = true
+			all.named[leader.id] = []string{"g"}
+		})
+		heir, _ := cluster.takesOver(leader)
+		for range 100 {
+			cluster.pass(elector.DefaultTiming().Heartbeat)
+			assert.NotEqual(t, protocol.Able, leader.el.Status().Inability)
+		}
+		assert.Equal(t, heir, cluster.awaitLeader())
 	})
 }
 

@@ -2,6 +2,7 @@ package elector_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -40,6 +41,23 @@ func TestARunningGroupIsChanged(t *testing.T) {
 		}
 		c.pass(10 * slow().Detection())
 		assert.Equal(t, heir, c.awaitLeader().id)
+	})
+}
+
+// They restart the detection time as often as the new intervals need.
+func TestAppendsAreHeartbeatsAlsoByShorterIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := goodConfig()
+		c.Timing.Heartbeat, c.Timing.RoundTimeout = time.Minute, time.Minute
+		el := startElector(t, c)
+		require.NoError(t, el.SetTiming(elector.DefaultTiming()))
+		for range 100 {
+			require.NoError(t, el.Heard(1, "n1"))
+			<-time.After(elector.DefaultTiming().Heartbeat) // virtual time
+			synctest.Wait()
+			assert.Equal(t, "n1", el.Status().Leader)
+		}
+		require.NoError(t, el.Stop(t.Context()))
 	})
 }
 

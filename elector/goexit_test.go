@@ -130,17 +130,18 @@ func TestALedgerOrAStoreThatEndsItsGoroutineStopsTheMember(t *testing.T) {
 
 func TestAHandlerThatEndsItsGoroutineDoesNotBlockStop(t *testing.T) {
 	withCluster(t, 1, func(c *config) {
-		c.Handlers = []elector.RoleHandler{exitingHandler{}}
+		c.Handlers = []elector.RoleHandler{exitingHandler{t}}
 	}, func(cluster *cluster) {
 		cluster.awaitLeader()
 	})
 }
 
-type exitingHandler struct{}
+// exitingHandler must not be called any more once it has exited.
+type exitingHandler struct{ t *testing.T }
 
-func (exitingHandler) Startup()              { runtime.Goexit() }
-func (exitingHandler) Handle(elector.Status) {}
-func (exitingHandler) Shutdown()             {}
+func (exitingHandler) Startup()                { runtime.Goexit() }
+func (h exitingHandler) Handle(elector.Status) { h.t.Error("Handle was called") }
+func (h exitingHandler) Shutdown()             { h.t.Error("Shutdown was called") }
 
 // A panic is not recovered, so it ends the process and the others elect.
 func TestALeadThatPanicsEndsTheProcess(t *testing.T) {

@@ -11,6 +11,22 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
+// After the death of a node there are very many calls. A goroutine for each would need much memory, and a call that is made out of
+// its turn leaves others waiting for as long as new ones come.
+func TestLedgersAreCalledInTheirOrderByFewGoroutines(t *testing.T) {
+	el := MustJoin(t, IsolatedHost(t, new(memberstate.MemStore)), GroupOf("g", "n0"))
+	l := ledgers{ready: 3}
+	for term := range memberstate.Term(3) {
+		l.ask(ledgerCall{el, term})
+	}
+	assert.Equal(t, 3, l.ready, "no other caller is needed")
+	for term := range memberstate.Term(3) {
+		c, waits := l.next()
+		assert.True(t, waits)
+		assert.Equal(t, term, c.term)
+	}
+}
+
 // However the LedgerEnd of the first group behaves, those that wait behind it are called, and later ones, too.
 func TestALedgerKeepsNoOtherWaiting(t *testing.T) {
 	var released chan struct{}

@@ -206,6 +206,23 @@ func TestGroupsThatCannotBeStartedAreListed(t *testing.T) {
 	}
 }
 
+// Its own error is what counts.
+func TestAnUnfitGroupOfABatchThatCannotBeSavedEndsOnce(t *testing.T) {
+	full := errors.New("no space left")
+	store := &batchStore{fails: full}
+	require.NoError(t, store.MemStore.Save([]memberstate.Record{{Group: "unfit", Term: 1, Voters: digest(t, "n0")}}))
+	host := elector.IsolatedHost(t, store)
+	c := elector.GroupOf("unfit", "n0")
+	c.LedgerEnd = endAt(9, 1)
+	unfit, fit := elector.MustJoin(t, host, c), join(t, host, "fit", "n0")
+	err := host.StartAll()
+	require.ErrorIs(t, err, elector.ErrStoreBehindLedger)
+	require.ErrorIs(t, err, full)
+	require.ErrorIs(t, unfit.Err(), elector.ErrStoreBehindLedger)
+	assert.Equal(t, full, errors.Unwrap(fit.Err()))
+	assert.Empty(t, host.Electors())
+}
+
 func TestABatchThatCannotBeSavedStartsNoGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space left")

@@ -114,7 +114,10 @@ func TestASaveIsMeasured(t *testing.T) {
 		}
 		saves, store, c := make(chan saved, 10), new(gatedStore), singleConfig()
 		c.Store = store
-		c.Metrics = &elector.Metrics{Saved: func(records int, took time.Duration, err error) { saves <- saved{records, took, err} }}
+		c.Metrics = &elector.Metrics{Saved: func(records int, took time.Duration, err error) {
+			<-time.After(1) // virtual time; the member waits for it, too
+			saves <- saved{records, took, err}
+		}}
 		el := newElector(t, c)
 		store.gate = make(chan error)
 		go func() {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,22 @@ func TestAPromiseForATermThatWasNotSavedDoesNotBindTheNextMember(t *testing.T) {
 		assert.NoError(t, p.Accept(term, func() error { return nil }))
 		require.NoError(t, host.Close(t.Context()))
 	})
+}
+
+// An engine that ends the goroutine of its LedgerEnd stops that member. The group's next one on this ledger goes on.
+func TestAnEndThatEndsItsGoroutineKeepsNobodyWaiting(t *testing.T) {
+	var p elector.Promise
+	exited, accepted := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(exited)
+		p.End(3, func() memberstate.Position {
+			runtime.Goexit()
+			return memberstate.Position{}
+		})
+	}()
+	<-exited
+	go func() { accepted <- p.Accept(3, func() error { return nil }) }()
+	assert.Eventually(t, func() bool { return len(accepted) > 0 }, 10*time.Second, time.Millisecond)
 }
 
 // End and Accept are atomic: neither runs while another does.

@@ -69,12 +69,14 @@ func TestStopRunAndCloseWaitForTheTransport(t *testing.T) {
 		return el.Run(ctx)
 	}
 	stop := started(func(el *elector.Elector) error { return el.Stop(context.Background()) })
+	hurry := started(func(el *elector.Elector) error { return el.Stop(endedContext()) })
 	shut := started(func(el *elector.Elector) error { return el.Host().Close(context.Background()) })
 	for name, end := range map[string]struct {
 		fails bool // the group ends by itself
 		wait  func(el *elector.Elector) error
 	}{
 		"Stop":                       {false, stop},
+		"Stop without a handover":    {false, hurry},
 		"Run":                        {false, untilItLeads},
 		"Run of one that fails":      {true, untilItLeads},
 		"Close":                      {false, shut},
@@ -85,7 +87,7 @@ func TestStopRunAndCloseWaitForTheTransport(t *testing.T) {
 				transport := &slowTransport{Transport: rpc.NewNetwork(1).Join("n0"), ends: make(chan struct{})}
 				store := newFailingStore()
 				store.failing.Store(end.fails)
-				el := singleMembers(t, transport, store, "g")[0]
+				el := singleMembers(t, transport, store, "g", "never started")[0]
 				over := make(chan error, 1)
 				go func() { over <- end.wait(el) }()
 				<-time.After(time.Minute)

@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,7 @@ func TestEveryReaderOfAHostSeesAChange(t *testing.T) {
 			left <- s // and it goes away
 			break
 		}
+		assert.Equal(t, 2, host.Watchers(), "nothing of it is left")
 		synctest.Wait()
 		before := el.Status()
 		el.Campaign()
@@ -154,14 +156,13 @@ func TestEveryReaderOfAHostSeesAChange(t *testing.T) {
 	})
 }
 
-func TestAWatchOfAHostEndsWithItsContext(t *testing.T) {
+func TestAWatchEndsWithItsContext(t *testing.T) {
 	watching(t, func(w *watched) {
-		t, host := w.t, w.host
-		w.start("g")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		for range host.Watch(ctx) {
-			assert.Fail(t, "it has yielded a status")
+		el := w.start("g")
+		for name, all := range map[string]iter.Seq[elector.Status]{"host": w.host.Watch(endedContext()), "elector": el.Watch(endedContext())} {
+			for range all {
+				assert.Fail(w.t, "it has yielded a status", name)
+			}
 		}
 	})
 }
