@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -72,6 +73,10 @@ func (osDisk) Create(name string) (File, error) {
 	return openLocked(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
+// errSymbolicLink: a store replaces its file when that is full. That would replace the link, and leave an
+// older file where it pointed to, with older votes, which another process could open.
+var errSymbolicLink = errors.New("it is a symbolic link; only the directory of a store may be one, or be below one")
+
 // openLocked opens a file and locks it. In between, the previous holder of the lock may have
 // given the name to another file; then openLocked tries that one.
 func openLocked(name string, flags int) (File, error) {
@@ -87,8 +92,11 @@ func openLocked(name string, flags int) (File, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		if named, err := os.Stat(name); err == nil && os.SameFile(mine, named) {
+		switch named, err := os.Lstat(name); {
+		case err == nil && os.SameFile(mine, named):
 			return osFile{f}, nil
+		case err == nil && named.Mode()&fs.ModeSymlink != 0:
+			return nil, errors.Join(errSymbolicLink, f.Close())
 		}
 		if err := f.Close(); err != nil {
 			return nil, err

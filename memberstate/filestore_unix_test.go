@@ -41,3 +41,22 @@ func TestAFileThatCannotBeLockedIsNotCalledLocked(t *testing.T) {
 	require.ErrorContains(t, err, "closed file")
 	assert.NotErrorIs(t, err, ErrStoreLocked)
 }
+
+// What a link points to would stay as it is when the store replaces its file, and could be opened beside it.
+func TestAStoreIsNotOpenedThroughASymbolicLink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "n0"), filepath.Join(dir, "link")
+	s, err := CreateFile(file, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, os.Symlink(file, link))
+	_, err = OpenFile(link, "n0")
+	require.EqualError(t, err, "memberstate: "+link+": open: "+errSymbolicLink.Error())
+	_, err = CreateFile(link, "n0")
+	require.ErrorIs(t, err, errSymbolicLink)
+
+	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "below")))
+	s, err = OpenFile(filepath.Join(dir, "below", "n0"), "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
