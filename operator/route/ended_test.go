@@ -66,13 +66,29 @@ func TestAGroupIsKeptWhileANodeThatHadItIsAway(t *testing.T) {
 		r.says(1, ended)
 		r.assertLeads(5, "n2", "node 0 may have it again")
 		<-time.After(shortestWait) // virtual time
-		r.nodes[0] <- said{rows: operator.Rows{Rows: []operator.Row{{Group: "h", Term: 1}}}}
-		synctest.Wait()
+		r.begins(0, operator.Row{Group: "h", Term: 1})
 		r.assertLeads(5, "n2", "these are not all of its groups")
 		r.says(0, row(5, ""))
 		r.assertLeads(5, "n2")
 		r.says(0, ended)
 		r.assertNone("no node has it, and none is away")
+	})
+}
+
+// Restarts of two nodes may overlap. The one that is back first says nothing of what the other will have.
+func TestAGroupIsKeptForTheSecondOfTwoNodesThatAreAway(t *testing.T) {
+	withRouter(t, 2, func(r *routed) {
+		ended := operator.Row{Group: "g", Term: 5, Ended: true}
+		r.says(0, row(5, "n2"))
+		r.says(1, row(5, "n2"))
+		r.says(0, ended)
+		r.loses(0)
+		r.says(1, ended)
+		r.loses(1)
+		r.says(0)
+		r.assertLeads(5, "n2", "node 1 may have it again")
+		r.says(1)
+		r.assertNone("both are back")
 	})
 }
 
@@ -86,6 +102,18 @@ func TestAGroupIsForgottenWhenTheNodeThatHadItIsBackWithoutIt(t *testing.T) {
 		r.loses(0)
 		r.says(1, ended)
 		r.assertLeads(5, "n2")
+		r.says(0)
+		r.assertNone()
+		assert.Empty(r.t, r.table.entries)
+	})
+}
+
+// It may also have it at first, and end it before it has named all that it has.
+func TestAGroupThatEndsBeforeTheTableOfItsNodeIsCompleteIsForgotten(t *testing.T) {
+	withRouter(t, 1, func(r *routed) {
+		r.says(0, row(5, "n2"))
+		r.loses(0)
+		r.begins(0, row(5, "n2"), operator.Row{Group: "g", Term: 5, Ended: true})
 		r.says(0)
 		r.assertNone()
 		assert.Empty(r.t, r.table.entries)

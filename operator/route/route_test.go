@@ -94,6 +94,12 @@ func (r *routed) says(node int, rows ...operator.Row) {
 	synctest.Wait()
 }
 
+// begins has a node send the first rows of its table, after which others come.
+func (r *routed) begins(node int, rows ...operator.Row) {
+	r.nodes[node] <- said{rows: operator.Rows{Rows: rows}}
+	synctest.Wait()
+}
+
 // loses has the connection to a node break. The Router has connected anew when it returns.
 func (r *routed) loses(node int) {
 	r.nodes[node] <- said{err: errors.New("it broke")}
@@ -315,10 +321,18 @@ func TestANewerLeaderIsAwaited(t *testing.T) {
 		found, err := r.AwaitNewer(t.Context(), "g", 5)
 		require.NoError(t, err, "it is known")
 		assert.Equal(t, leads(6, "n2"), found)
+		r.Refused("g", 6)
+		asked := time.Now()
+		found, err = r.AwaitNewer(t.Context(), "g", 5)
+		require.NoError(t, err, "in the end it is named again")
+		assert.Equal(t, leads(6, "n2"), found)
+		assert.Equal(t, usualDoubt, time.Since(asked))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = r.AwaitNewer(ctx, "g", 6)
-		require.ErrorIs(t, err, context.Canceled)
+		for _, term := range []memberstate.Term{6, 7} {
+			_, err = r.AwaitNewer(ctx, "g", term)
+			require.ErrorIs(t, err, context.Canceled, "that of term 6 is not newer than that of term %d", term)
+		}
 	})
 }
 
