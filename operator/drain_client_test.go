@@ -118,6 +118,17 @@ func TestADrainThatIsToBeKeptEndsWhenTheNodeServes(t *testing.T) {
 	assert.NotErrorIs(t, err, ErrNotKept)
 }
 
+// A node of an older version does not say that it stays drained. Nobody must rely on it, also if something is left that it leads.
+func TestADrainThatIsNotKeptSaysSo(t *testing.T) {
+	stuck := leads(7)
+	stuck.Ended = new(electorpb.DrainEnd)
+	for name, told := range map[string]*electorpb.DrainResponse{"it drains": leads(7), "it is stuck": stuck, "it has drained": drained()} {
+		last, err := dialled(t, &telling{drain: []*electorpb.DrainResponse{told}}).DrainAndKeep(t.Context(), 0, nil)
+		require.ErrorIs(t, err, ErrNotKept, name)
+		assert.Equal(t, decodeProgress(told.GetProgress()), last, name)
+	}
+}
+
 // A program may drain, read tables, and look for a group, again and again over one connection.
 func TestNothingOfACallIsLeftBehind(t *testing.T) {
 	for name, call := range map[string]func(c *Client) error{

@@ -437,6 +437,13 @@ func TestTheEndOfADrainIsAnError(t *testing.T) {
 	assert.NoError(t, c.explain(nil))
 }
 
+// It knows neither weights nor capacities.
+func TestEachGroupOfAnOlderNodeWeighsOne(t *testing.T) {
+	p := decodeProgress(&electorpb.Progress{Led: 50})
+	assert.Equal(t, 50, p.Weight)
+	assert.Equal(t, protocol.UsualCapacity, p.Capacity)
+}
+
 // Every field is set to a value of its own, and comes out unchanged.
 func TestEveryFieldOfNodesSurvivesTheWire(t *testing.T) {
 	p := elector.Progress{Standing: rpc.Standing{State: rpc.Draining}, Led: 36, Waiting: 3, Moving: 4, Moved: 5, Hopeless: true, Protected: true, Kept: true, Weight: 40, Capacity: 50}

@@ -131,6 +131,20 @@ func TestTheWaitForFurtherAnswersIsShort(t *testing.T) {
 	})
 }
 
+// The node that knows the leader may be slow while another one is down: what fails says nothing of when the others answer.
+func TestANodeThatFailsDoesNotChangeTheWaitForTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers, began := make(chan lead, 4), time.Now()
+		down, slow := lead{err: io.EOF}, lead{term: 5, address: "slow"}
+		answers <- down
+		time.AfterFunc(2*grace, func() { answers <- slow })
+		time.AfterFunc(2*grace+grace/2, func() { answers <- down })
+		best, _ := latest(answers, 4)
+		assert.Equal(t, slow, best)
+		assert.Equal(t, 3*grace, time.Since(began))
+	})
+}
+
 // When the leader is found, pending calls to nodes that hang are cancelled, although the caller's
 // context lives on.
 func TestANodeThatHangsIsNotAskedAnyLonger(t *testing.T) {

@@ -171,6 +171,15 @@ func TestASummaryCountsGroupsAndShowsSomeThatNeedAttention(t *testing.T) {
 	assert.Equal(t, want, decodeSummary(encodeSummary(s)))
 }
 
+// A group that has had no election is in term 0, and an operator looks for it.
+func TestASummaryShowsThatAGroupHasHadNoTerm(t *testing.T) {
+	s := newSummary()
+	s.add(elector.Status{Group: "a", Revision: 1}, 0)
+	s.add(elector.Status{Group: "b", Revision: 1, Term: 7}, 0)
+	assert.Zero(t, s.LowestTerm)
+	assert.EqualValues(t, 7, s.HighestTerm)
+}
+
 // Whatever a client asks for, an answer stays small.
 func TestTheNodeBoundsTheExamples(t *testing.T) {
 	node := serviceOf(t, groupsOf("g", mostExamples+1)...) // whose other voter is not there

@@ -134,6 +134,20 @@ func TestBeforeResignIsCalledWhileTheMemberLeads(t *testing.T) {
 	})
 }
 
+// Whether a transfer will be undone depends on who leads after it, also if no voter was named.
+func TestATransferAwayFromAPreferredLeaderWillBeUndone(t *testing.T) {
+	withCrew(t, 1, func(c crew) {
+		t, leader := c.t, c.want(0, "g0").Leader
+		s := c.nodes[leader[1]-'0']
+		el := s.host.Elector("g0")
+		require.NoError(t, el.SetPreferred(leader))
+		answer, err := s.Transfer(t.Context(), new(electorpb.TransferRequest))
+		require.NoError(t, err)
+		assert.Equal(t, []string{leader}, answer.GetPreferred())
+		assert.EqualValues(t, el.Timing().Detection(), answer.GetUndoneAfterNanos())
+	})
+}
+
 // registrar keeps what is registered with it.
 type registrar struct{ registered any }
 
