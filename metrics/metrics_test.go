@@ -84,6 +84,7 @@ func TestALeaderReportsItsQuorums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New(metrics.PerGroup())
 		told := m.Elector()
+		told.Changed(elector.Status{Group: "g", Term: 3, Role: memberstate.Candidate})
 		told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n0", Role: memberstate.Leader})
 		<-time.After(2 * time.Second)
 		assert.Equal(t, 2, figures(t, m)["hustings_group_since_quorum_seconds g"])
