@@ -324,6 +324,7 @@ func TestOptionsThatCannotBeRunAreRefusedByTheNameOfTheirFlag(t *testing.T) {
 		"--for":         func(o *Options) { o.Idle = 0 },
 		"--heartbeat":   func(o *Options) { o.Timing.Heartbeat = -1 },
 		"--leak":        func(o *Options) { o.Timing.Leak = -1 },
+		"a lease of":    func(o *Options) { o.Leases, o.Timing.Heartbeat, o.Timing.Leak = true, 10*time.Millisecond, 2 },
 	} {
 		o := small(change)
 		assert.ErrorContains(t, o.Check(), flag)

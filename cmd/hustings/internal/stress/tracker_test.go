@@ -61,6 +61,10 @@ func TestAGroupIsLedWhenAllLivingNodesAgree(t *testing.T) {
 		took, lost := tr.after()
 		assert.Equal(t, []time.Duration{time.Second}, took)
 		assert.Equal(t, 1, lost)
+		tell(1, 0, "")
+		took, lost = tr.after()
+		assert.Empty(t, took, "it is not led any longer")
+		assert.Equal(t, 1, lost)
 	})
 }
 
