@@ -77,6 +77,15 @@ func TestADrainMayTakeLong(t *testing.T) {
 	assert.Contains(t, lines[24], `"state":"drained"`)
 }
 
+func TestADrainThatIsToBeKeptIsPacedToo(t *testing.T) {
+	t.Parallel()
+	s := &slow{asked: make(chan *electorpb.DrainRequest, 1)}
+	fail(t, exitFailed, "drain", "-a", s.at(t), "--keep", "--in-flight", "16") // it does not know how to be kept
+	asked := <-s.asked
+	assert.True(t, asked.GetKeep())
+	assert.EqualValues(t, 16, asked.GetInFlight())
+}
+
 func TestANodeThatHangsWhileItDrainsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := &slow{times: 1, hangs: true, asked: make(chan *electorpb.DrainRequest, 1)}

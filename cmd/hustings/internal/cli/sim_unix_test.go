@@ -20,28 +20,41 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/stress"
 )
 
-// commandVariable makes this test's binary run the command, with these arguments.
-const commandVariable = "HUSTINGS_TEST_COMMAND"
+// commandVariable makes this test's binary run the command, with these arguments, and hangVariable has the command hang when it prints.
+const commandVariable, hangVariable = "HUSTINGS_TEST_COMMAND", "HUSTINGS_TEST_HANG"
 
 // beTheCommand runs the command in a child process. A signal that comes before the
 // command handles it, or after its end, does not kill the child.
 func beTheCommand() {
 	if args := os.Getenv(commandVariable); args != "" {
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+		caught, stdout := make(chan os.Signal, 1), io.Writer(os.Stdout)
+		signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+		if os.Getenv(hangVariable) != "" {
+			stdout = full(caught)
+		}
 		_, _ = os.Stderr.WriteString("ready\n") // the parent notices if it is missing
-		os.Exit(Main(strings.Fields(args), os.Stdout, os.Stderr))
+		os.Exit(Main(strings.Fields(args), stdout, os.Stderr))
 	}
 }
 
-// interrupted runs the command in a child process, sends it a signal, and returns what it has printed. It must end as unfinished.
-func interrupted(t *testing.T, by syscall.Signal, command string) (stdout string) {
+// full is an output that takes nothing. From the first write on its channel gets no signals, so one that the
+// command does not handle ends the child.
+type full chan os.Signal
+
+func (f full) Write([]byte) (int, error) {
+	signal.Stop(f)
+	select {}
+}
+
+// interrupted runs the command in a child process, sends it a signal until it ends, and returns what it has printed and how it ended.
+func interrupted(t *testing.T, by syscall.Signal, command string, env ...string) (stdout string, failed *exec.ExitError) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	ctx, giveUp := context.WithTimeout(t.Context(), enough)
 	defer giveUp()
 	child := exec.CommandContext(ctx, self)
-	child.Env = append(os.Environ(), commandVariable+"="+command)
+	child.Env = append(append(os.Environ(), commandVariable+"="+command), env...)
 	var out strings.Builder
 	child.Stdout = &out
 	says, err := child.StderrPipe()
@@ -55,18 +68,18 @@ func interrupted(t *testing.T, by syscall.Signal, command string) (stdout string
 		_ = child.Process.Signal(by) // it may have ended just now
 		runtime.Gosched()
 	}
-	failed := new(exec.ExitError)
 	require.ErrorAs(t, <-ended, &failed)
-	assert.Equal(t, exitUnfinished, failed.ExitCode())
-	return out.String()
+	return out.String(), failed
 }
 
-// eachInterrupted checks the report of a command that is ended by Ctrl-C, or by whoever stops its container.
+// eachInterrupted checks the report of a command that is unfinished because it is ended by Ctrl-C, or by whoever stops its container.
 func eachInterrupted[Report any](t *testing.T, command string, check func(*Report)) {
 	t.Helper()
 	for _, by := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		r := new(Report)
-		require.NoError(t, json.Unmarshal([]byte(interrupted(t, by, command)), r))
+		stdout, failed := interrupted(t, by, command)
+		assert.Equal(t, exitUnfinished, failed.ExitCode())
+		require.NoError(t, json.Unmarshal([]byte(stdout), r))
 		check(r)
 	}
 }
@@ -95,4 +108,10 @@ func TestInterruptedMeasurementsAreReportedAsSuch(t *testing.T) {
 		assert.False(t, r.Complete)
 		assert.Contains(t, r.Stopped, "interrupted while ")
 	})
+}
+
+// To close very many groups takes long, and whoever does not want to wait for that interrupts it again.
+func TestASecondInterruptEndsMeasurementsAtOnce(t *testing.T) {
+	_, failed := interrupted(t, syscall.SIGINT, "stress --groups 20 --for 1h", hangVariable+"=1")
+	assert.EqualError(t, failed, "signal: interrupt")
 }
