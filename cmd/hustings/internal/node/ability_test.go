@@ -64,10 +64,10 @@ func TestAProgramThatFallsSilentIsNotAble(t *testing.T) {
 	}
 }
 
-// A program that starts is given time, until it speaks for the first time.
+// A program that starts is given time, as long as users are told, until it speaks for the first time.
 func TestAProgramIsGivenTimeToStart(t *testing.T) {
 	withAbility(t, func(a *asked) {
-		require.NoError(a.t, a.after(startTime-time.Second, "STATUS=recovering", "WATCHDOG=0", ""))
+		require.NoError(a.t, a.after(time.Minute-time.Second, "STATUS=recovering", "WATCHDOG=0", ""))
 		require.ErrorContains(a.t, a.after(time.Second), "has not said WATCHDOG=1")
 	})
 	withAbility(t, func(a *asked) {
@@ -156,6 +156,7 @@ func TestAProgramThatEndsAsItWasAskedToIsNotAccused(t *testing.T) {
 		a.excuse(true)
 		require.ErrorIs(a.t, a.after(time.Second), failed)
 		a.ends()
+		require.ErrorIs(a.t, a.after(time.Second), failed, "until the command says otherwise")
 		a.excuse(true) // it has ended just now
 		a.answers(nil, nil)
 		require.NoError(a.t, a.after(time.Second))

@@ -251,6 +251,18 @@ func TestAPeerThatCouldNotBeNotedIsNotHeard(t *testing.T) {
 	assert.Equal(t, []string{"create", "write", "sync", "close", "rename", "opendir", "syncdir"}, failed)
 }
 
+// A node whose store is older than its record of peers may have heard any of them. It writes no record, which would name only those
+// that it has heard since.
+func TestANodeThatMayHaveHeardEveryoneStaysSo(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	for range 2 {
+		met, err := acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, true, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		assert.True(t, met.know("n2", "orders"))
+		assert.True(t, met.note("n1", "orders"))
+	}
+}
+
 // A node that makes its store anew may have had one before, and the peers of that life remember
 // it, as it does them.
 func TestANewStoreForgetsNobody(t *testing.T) {

@@ -91,6 +91,7 @@ type resigner struct {
 	leave    context.CancelFunc // ends the office
 	resigned bool
 	back     context.Context // until when it stands back
+	over     bool            // it did not stand back at all
 }
 
 func (r *resigner) Resign(context.Context) error {
@@ -101,7 +102,7 @@ func (r *resigner) Resign(context.Context) error {
 
 // Watch ends at once, as if the member had stopped.
 func (r *resigner) Watch(ctx context.Context) iter.Seq[elector.Status] {
-	r.back = ctx
+	r.back, r.over = ctx, ctx.Err() != nil
 	return func(func(elector.Status) bool) {}
 }
 
@@ -120,6 +121,7 @@ func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
 	until, bounded := r.back.Deadline()
 	require.True(t, bounded)
 	assert.WithinDuration(t, n.program.standby.until, until, 10*time.Second)
+	assert.False(t, r.over, "its office had ended, and the wait had not")
 	assert.Positive(t, n.program.standsBack(), "it had stopped before its time was over")
 }
 

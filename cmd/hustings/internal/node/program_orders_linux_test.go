@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,40 @@ func TestTheProgramIsOrderedAfterItsDeadline(t *testing.T) {
 	require.NoError(t, w.launch(7, "exec \"$0\""))
 	assert.Equal(t, "until 7\ncgroup \"/group\"\nsocket \"/socket\"\nrun \"exec \\\"$0\\\"\"\n", orders())
 	assert.EqualValues(t, 7, w.until)
+}
+
+// On a busy machine the start of the watchdogs takes long. A deadline that was asked for before may have passed.
+func TestTheDeadlineIsAskedForWhenTheWatchdogsAreReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, orders := ordered(t)
+		asked, started := make(chan struct{}), make(chan error, 1)
+		go func() {
+			started <- new(program).start(t.Context(), w, 3, func() (int64, bool) {
+				close(asked)
+				return 7, true
+			})
+		}()
+		synctest.Wait()
+		select {
+		case <-asked:
+			assert.Fail(t, "they are not ready")
+		default:
+		}
+		close(w.ready)
+		require.NoError(t, <-started)
+		assert.Contains(t, orders(), "until 7\n")
+	})
+}
+
+// A node that loses its processor while it reads two clocks gives its program no more time than the lease has.
+func TestADeadlineIsNeverLaterThanTheLease(t *testing.T) {
+	end, earliest, latest := time.Now().Add(time.Minute), int64(math.MaxInt64), int64(0)
+	for range 1000 {
+		latest = max(latest, until(end))
+		rest := time.Until(end)
+		earliest = min(earliest, monotonic()+int64(rest)) // in this order it is no earlier than the end
+	}
+	assert.LessOrEqual(t, latest, earliest)
 }
 
 func TestAProgramThatWasAskedToEndIsNotStarted(t *testing.T) {
@@ -263,6 +298,32 @@ func TestTheEndOfAnOfficeIsNoFailureOfTheProgram(t *testing.T) {
 		}
 		assert.True(t, w.outer.ProcessState.Success(), "it has obeyed: %v", w.outer.ProcessState)
 		cancel()
+	}
+}
+
+// A program that has worked for a while is no longer one that fails again and again, also if it did not end by itself.
+func TestAProgramThatHasWorkedHasNotFailed(t *testing.T) {
+	for name, end := range map[string]func(p *program, leave func()){
+		"it is asked to end": func(p *program, _ func()) { assert.NoError(t, p.askToEnd(t.Context())) },
+		"its office ends":    func(_ *program, leave func()) { leave() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &program{command: "exec sleep 1000", standby: standby{failures: 3}}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			calls, runs := 0, time.Time{}
+			_ = runProgram(ctx, t, p, func() (int64, bool) { // the end of its office is an error
+				switch calls++; {
+				case calls == 2: // the first call is before the start
+					runs = time.Now()
+				case calls > 2 && time.Since(runs) >= atOnce:
+					end(p, cancel)
+				}
+				return 0, calls == 1
+			})
+			assert.Zero(t, p.standby.failures)
+		})
 	}
 }
 
