@@ -48,9 +48,12 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	return m.run(ctx, known)
 }
 
-// steps returns nil when the keeper of the lease has taken an input. This one changes nothing, because nobody can tell a candidate of serve
-// that it is not to lead.
-func (m *member) steps(context.Context) error { return m.election.(*lease.Elector).Electable(true) }
+// steps returns nil when the keeper of the lease has answered an order. This one changes nothing, because nobody can tell a candidate of serve
+// that it is not to lead. One that is about to stop refuses it, and is at work all the same: its program may use the rest of the lease.
+func (m *member) steps(context.Context) error {
+	_ = m.election.(*lease.Elector).Electable(true)
+	return nil
+}
 
 // contend joins the election by the lease.
 func (m *member) contend(config Config, db *database.Database) error {

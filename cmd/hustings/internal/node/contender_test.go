@@ -19,7 +19,7 @@ import (
 )
 
 // contend runs a node that contends for the lease "jobs" until leave is called.
-func contend(t *testing.T, name, url string) (printed *paper, pages string, leave func()) {
+func contend(t *testing.T, name, url string, change ...func(*node.Config)) (printed *paper, pages string, leave func()) {
 	t.Helper()
 	free, err := node.FreeAddresses(1)
 	require.NoError(t, err)
@@ -28,6 +28,9 @@ func contend(t *testing.T, name, url string) (printed *paper, pages string, leav
 	ended := make(chan error, 1)
 	go func() {
 		config := node.Config{Node: name, Lease: url, Name: "jobs", TTL: 4 * time.Second, HTTP: free[0]} // a busy machine must not lose it
+		for _, f := range change {
+			f(&config)
+		}
 		ended <- node.Run(ctx, config, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler))
 	}()
 	leave = func() {
@@ -70,17 +73,20 @@ func TestALeaderThatLeavesGivesItsLeaseToTheOther(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(second.String(), "leads term 2") }, patience, time.Millisecond)
 }
 
-// It tells the service manager so, too.
-func TestANodeWithALeaseIsAService(t *testing.T) {
+// supervised has the next node that is run be a service, whose manager wants to hear twice in
+// 100 ms that it runs. The returned function waits until the manager is told something that
+// begins like this.
+func supervised(t *testing.T) (hears func(beginning string)) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "socket")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, conn.Close()) }()
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "100000")
-	_, _, leave := contend(t, "a", "sqlite:"+filepath.Join(t.TempDir(), "leases.db"))
-	hears := func(beginning string) {
+	return func(beginning string) {
+		t.Helper()
 		for buffer := make([]byte, 4096); ; {
 			n, err := conn.Read(buffer)
 			require.NoError(t, err, beginning)
@@ -89,6 +95,12 @@ func TestANodeWithALeaseIsAService(t *testing.T) {
 			}
 		}
 	}
+}
+
+// It tells the service manager so, too.
+func TestANodeWithALeaseIsAService(t *testing.T) {
+	hears := supervised(t)
+	_, _, leave := contend(t, "a", "sqlite:"+filepath.Join(t.TempDir(), "leases.db"))
 	hears("READY=1\nSTATUS=ready: a#")
 	hears("WATCHDOG=1")
 	leave()
