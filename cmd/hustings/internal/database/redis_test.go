@@ -8,37 +8,49 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
+	"github.com/hustings/hustings/lease"
 )
 
-// redisWith serves one connection, as a Redis with this policy that knows no other command than INFO.
+// redisWith serves a Redis with this policy that knows no other command than INFO.
 func redisWith(t *testing.T, policy string) (url string) {
+	t.Helper()
+	return redisThat(t, func(name string) string {
+		if name != "info" {
+			return "-ERR unknown command\r\n"
+		}
+		text := "maxmemory_policy:" + policy + "\r\n"
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+	})
+}
+
+// redisThat serves one connection after the other, as a Redis that answers a command like this. Without an answer it hangs up.
+func redisThat(t *testing.T, answers func(name string) string) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c, err := l.Accept()
-		if !assert.NoError(t, err) {
-			return
-		}
-		commands := bufio.NewReader(c)
-		for words, err := command(commands); err == nil; words, err = command(commands) {
-			answer := "-ERR unknown command\r\n"
-			if strings.EqualFold(words[0], "info") {
-				text := "maxmemory_policy:" + policy + "\r\n"
-				answer = fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			commands := bufio.NewReader(c)
+			for words, err := command(commands); err == nil; words, err = command(commands) {
+				answer := answers(strings.ToLower(words[0]))
+				if answer == "" {
+					break
+				}
+				_, err := io.WriteString(c, answer)
+				assert.NoError(t, err)
 			}
-			_, err := io.WriteString(c, answer)
-			assert.NoError(t, err)
+			assert.NoError(t, c.Close())
 		}
-		assert.NoError(t, c.Close())
 	}()
 	t.Cleanup(func() {
 		assert.NoError(t, l.Close())
@@ -83,4 +95,22 @@ func TestARedisThatDropsLeasesIsUnfit(t *testing.T) {
 			assert.ErrorContains(t, err, policy)
 		})
 	}
+}
+
+// A claim that is repeated after it was won would be lost to itself.
+func TestACommandWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
+	var lost atomic.Int32
+	url := redisThat(t, func(name string) string {
+		if name == "hello" || name == "client" {
+			return "-ERR unknown command\r\n"
+		}
+		lost.Add(1)
+		return ""
+	})
+	db, err := database.Open(url, database.ForCandidates)
+	require.NoError(t, err)
+	_, err = db.Store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: time.Minute})
+	require.Error(t, err, "whether it was won is not known")
+	assert.NoError(t, db.Close())
+	assert.EqualValues(t, 1, lost.Load())
 }
