@@ -97,14 +97,15 @@ func supervised(t *testing.T) (hears func(beginning string)) {
 	}
 }
 
-// It tells the service manager so, too.
+// It tells the service manager so, too. When it stops it asks for the time of its lease, which
+// its program may need, and for ten seconds more.
 func TestANodeWithALeaseIsAService(t *testing.T) {
 	hears := supervised(t)
 	_, _, leave := contend(t, "a", "sqlite:"+filepath.Join(t.TempDir(), "leases.db"))
 	hears("READY=1\nSTATUS=ready: a#")
 	hears("WATCHDOG=1")
 	leave()
-	hears("STOPPING=1\nEXTEND_TIMEOUT_USEC=")
+	hears("STOPPING=1\nEXTEND_TIMEOUT_USEC=14000000")
 	hears("STATUS=stopping")
 }
 
