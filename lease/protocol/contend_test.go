@@ -44,6 +44,24 @@ func TestAStrictCandidateWaitsForTheHoldersTTL(t *testing.T) {
 	assert.GreaterOrEqual(t, a.claims[0]-seen, 3*timing.TTL)
 }
 
+// A read may hit a copy of the database that is stuck in an older term. It says nothing of the lease, so a strict candidate
+// watches on. Otherwise such reads would keep it from a dead leader's lease for ever.
+func TestAnOldCopyDoesNotBeginTheWatchAnew(t *testing.T) {
+	a := attend(0, func(r *Rules) { r.Strict = true })
+	a.record.Term = 6
+	a.taken()
+	a.firstLook(t)
+	current, old := a.record, a.record
+	old.Term--
+	for end := a.now + timing.TTL + 4*timing.Poll; len(a.claims) == 0; {
+		require.Less(t, a.now, end)
+		a.record = old
+		a.after(timing.Poll)
+		a.record = current
+		a.after(timing.Poll)
+	}
+}
+
 // Others wait for an heir as long as the old holder's TTL says, and then as long again.
 func TestAnHeirIsWaitedForByTheHoldersTTL(t *testing.T) {
 	a := attend(0, nil)
@@ -68,6 +86,20 @@ func TestAForcedLeaseHasNoLeader(t *testing.T) {
 		a.after(timing.Poll)
 		assert.Equal(t, memberstate.Candidate, a.view().Role)
 		assert.Empty(t, a.view().Leader)
+	}
+}
+
+// A candidate that has resigned leaves its lease to others until they have looked, whatever the other intervals are.
+func TestACandidateThatHasResignedWaitsForThePollsOfOthers(t *testing.T) {
+	for _, poll := range []time.Duration{timing.Poll / 10, 2 * timing.Poll} {
+		a := attend(0, func(r *Rules) { r.Timing.Poll = poll })
+		a.after(time.Minute)
+		require.True(t, a.leads())
+		a.step(Resign{Name: "g"})
+		a.after(2*poll - 1)
+		assert.Len(t, a.claims, 1)
+		a.after(poll + 1)
+		assert.Len(t, a.claims, 2)
 	}
 }
 

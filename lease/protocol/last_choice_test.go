@@ -88,6 +88,19 @@ func TestACandidateThatIsNotAbleIsTheLastChoice(t *testing.T) {
 	assert.True(t, a.leads())
 }
 
+// Others look once a Poll, so the last choice waits for that long, whatever the other intervals are.
+func TestTheLastChoiceWaitsForThePollsOfOthers(t *testing.T) {
+	for _, poll := range []time.Duration{timing.Poll / 10, 2 * timing.Poll} {
+		a := attend(0, func(r *Rules) { r.Timing.Poll = poll })
+		a.step(Electable{Name: "g"})
+		a.firstLook(t)
+		a.after(a.k.sessions[0].seen.free + 4*poll - 1 - a.now)
+		assert.Empty(t, a.claims)
+		a.after(poll + 1)
+		assert.Len(t, a.claims, 1)
+	}
+}
+
 // A lease that has had a leader meanwhile was wanted. It must stand free for as long again.
 func TestALeaseThatWasTakenMeanwhileHasNotStoodFree(t *testing.T) {
 	a := following()
@@ -194,6 +207,7 @@ func TestTheLastChoiceKeepsTheLeaseForEverLonger(t *testing.T) {
 	for i, want := range []time.Duration{4, 8, 16, 32, 64, 128, 128} {
 		a.after(6 * timing.Poll)
 		require.True(t, a.leads())
+		a.step(Electable{Name: "g"}) // an order that is repeated changes nothing
 		taken := a.claims[len(a.claims)-1]
 		a.after(taken + want*timing.TTL - a.now - 1)
 		assert.Len(t, a.ends, i+1, "it keeps the lease for %v", want*timing.TTL)

@@ -127,6 +127,22 @@ func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 	}
 }
 
+// A renewal that fails is repeated within a quarter of a Renew, and not at once, however long a call may take. So a lease is
+// not lost for one failure, and a database that is down is not asked all the time.
+func TestARenewalThatFailsIsRepeatedWithinAQuarterOfARenew(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Millisecond, time.Hour} {
+		d, k, timing := newDesk(t)
+		k.rules.Timing.Timeout = timeout
+		at, claim := d.asks(t, k, 0, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+		failed, renewal := d.asks(t, k, at, Renew)
+		k.Step(failed, &Answer{Number: renewal.Number, Err: assert.AnError}, d)
+		at, _ = d.asks(t, k, failed, Renew)
+		assert.LessOrEqual(t, at-failed, timing.Renew/4)
+		assert.GreaterOrEqual(t, at-failed, timing.Renew/4*7/8)
+	}
+}
+
 // Every note has the lease, the term and the reason.
 func TestANoteSaysWhatItIsAbout(t *testing.T) {
 	for want, happens := range map[Note]func(d *desk, k *Keeper, won time.Duration){

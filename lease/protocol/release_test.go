@@ -45,6 +45,27 @@ func TestNobodyWaitsForAReleaseForLongerThanTheLeaseLasts(t *testing.T) {
 	assert.Equal(t, []string{"vacate", "end"}, d.done)
 }
 
+// A release that fails is repeated after waits that grow up to a quarter of a Renew, however rarely the candidate polls:
+// others wait for it, and the database must not be asked all the time.
+func TestAReleaseThatFailsIsRepeatedWithinAQuarterOfARenew(t *testing.T) {
+	for _, poll := range []time.Duration{time.Millisecond, time.Hour} {
+		d, k, timing := newDesk(t)
+		at, claim := d.asks(t, k, 0, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+		k.rules.Timing.Poll = poll
+		k.Step(at, Resign{Name: "g"}, d)
+		k.Step(at, Returned{Name: "g"}, d)
+		for _, most := range []time.Duration{timing.Renew / 32, timing.Renew / 16, timing.Renew / 8, timing.Renew / 4, timing.Renew / 4} {
+			k.Step(at, &Answer{Number: d.last(t, Release).Number, Err: assert.AnError}, d)
+			wait := k.sessions[0].giving.at - at
+			assert.LessOrEqual(t, wait, most)
+			assert.GreaterOrEqual(t, wait, most*7/8)
+			at += wait
+			k.Step(at, Tick{}, d)
+		}
+	}
+}
+
 // If the process stood still, leases may have expired unnoticed. They are left before anything else is done: their renewal
 // would be for nothing.
 func TestALeaseThatHasExpiredIsLeftAndNotRenewed(t *testing.T) {

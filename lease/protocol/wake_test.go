@@ -146,6 +146,26 @@ func TestALeaseThatIsWokenDuringALookIsReadAgainSoon(t *testing.T) {
 	assert.Less(t, again-at, timing.Poll/4, "that was the next poll")
 }
 
+// Whoever begins to take part looks at once, although its keeper is at work already, and looks again when it is woken. So
+// does an observer: clients may depend on what it shows.
+func TestOneThatEntersOrIsWokenLooksAtOnce(t *testing.T) {
+	for _, observer := range []bool{false, true} {
+		d, k, timing := newDesk(t)
+		at, look := d.asks(t, k, 0, Read)
+		for _, in := range []Input{Enter{Name: "h", Observer: observer}, Woken{Name: "h"}} {
+			k.Step(at, &Answer{Number: look.Number, Records: []Record{
+				{Name: "g", Term: 1, Holder: "b#1", TTL: timing.TTL, Left: time.Hour}, {Name: "h", Term: 1, Holder: "b#1", TTL: timing.TTL, Left: time.Hour},
+			}}, d)
+			at += timing.looksApart()
+			k.Step(at, in, d)
+			began := at
+			at, look = d.asks(t, k, at, Read)
+			assert.LessOrEqual(t, at-began, atOnce)
+			assert.Equal(t, []string{"h"}, look.Names)
+		}
+	}
+}
+
 // A lease that is woken does not put off the look at those that were woken before, or a stream of wake-ups would put it
 // off for ever.
 func TestAWakePutsOffNoLookAtWokenLeases(t *testing.T) {
