@@ -233,12 +233,13 @@ func TestAnOrderNeedsAnElectorThatRuns(t *testing.T) {
 
 // Run returns when Healthy has. Healthy may end its goroutine, and has as much time as its answer counts.
 func TestHealthyIsWaitedFor(t *testing.T) {
+	const counts = 10 * time.Second // longer than a TTL
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
 		var within time.Duration
 		hung := make(chan struct{})
 		el, err := lease.New(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: timing, Logger: silence}, lease.GroupConfig{
-			Name: "g", Vouch: timing.TTL, Healthy: func(ctx context.Context) error {
+			Name: "g", Vouch: counts, Healthy: func(ctx context.Context) error {
 				end, _ := ctx.Deadline()
 				within = time.Until(end)
 				if calls.Add(1) == 1 {
@@ -256,7 +257,7 @@ func TestHealthyIsWaitedFor(t *testing.T) {
 		assert.Equal(t, voting.NotAbleUnhealthy, el.Status().Inability)
 		<-time.After(time.Minute)
 		assert.EqualValues(t, 2, calls.Load(), "it has not returned")
-		assert.Equal(t, timing.TTL, within)
+		assert.Equal(t, counts, within)
 		cancel()
 		<-time.After(time.Hour)
 		require.Empty(t, ended)
@@ -267,6 +268,8 @@ func TestHealthyIsWaitedFor(t *testing.T) {
 
 func TestVouchingIsConfiguredAsAWhole(t *testing.T) {
 	config := lease.GroupConfig{Name: "g", Healthy: func(context.Context) error { return nil }}
+	timing := timing
+	timing.Timeout = timing.Renew / 2
 	for vouch, want := range map[time.Duration]string{
 		0: "Vouch is zero", -1: "Vouch is negative", 2*timing.Renew - 1: "Vouch is 3.999999999s", 2 * timing.Renew: "",
 	} {

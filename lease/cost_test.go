@@ -5,6 +5,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -315,6 +316,29 @@ func TestALeaderIsForced(t *testing.T) {
 		assert.LessOrEqual(s.t, s.lead(heir), timing.Renew+timing.Poll+watched)
 		assert.Equal(s.t, []memberstate.Term{3}, heir.began)
 		assert.Empty(s.t, s.record().Heir)
+	})
+}
+
+// The heir is woken when the old leader has released the lease.
+func TestAnHeirThatIsWokenLeadsAtOnce(t *testing.T) {
+	playBoth(t, func(s *stage, change func(*settings)) {
+		waker := func(c *settings) {
+			change(c)
+			c.Waker = s.store
+		}
+		leader, heir := s.enter("a", waker), s.enter("b", waker)
+		s.pass(time.Minute)
+		if heir.leads() {
+			leader, heir = heir, leader
+		}
+		for range 10 { // because a poll may come just then
+			self, _, _ := strings.Cut(heir.Status().Self, "#")
+			require.NoError(s.t, s.store.Force(context.Background(), "g", self))
+			s.until("the office ends", func() bool { return !leader.leads() })
+			assert.LessOrEqual(s.t, s.lead(heir), 25*time.Millisecond)
+			s.pass(time.Minute)
+			leader, heir = heir, leader
+		}
 	})
 }
 

@@ -305,10 +305,12 @@ func TestALeaseIsReleasedAfterLeadHasReturned(t *testing.T) {
 	})
 }
 
-// A candidate that leaves while its claim is under way releases the lease if the claim wins.
+// A candidate that leaves while its claim is under way releases the lease if the claim wins, and wakes others as after any
+// release.
 func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
 	play(t, func(s *stage) {
-		only := s.enter("only", nil)
+		waker := &bells{Store: s.store}
+		only := s.enter("only", func(c *settings) { c.Waker = waker })
 		only.conn.set(func(ctx context.Context, op string, do func(context.Context) error) error {
 			if op == "acquire" {
 				only.stop()
@@ -320,6 +322,8 @@ func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
 		assert.Empty(t, only.began)
 		assert.EqualValues(t, 1, s.record().Term)
 		assert.True(t, s.record().Released)
+		rung, _ := waker.heard()
+		assert.Equal(t, 1, rung)
 	})
 }
 

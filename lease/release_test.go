@@ -78,6 +78,26 @@ func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
 	})
 }
 
+// A resignation is answered when the lease is released, even if the candidate is leaving already: an operator waits for
+// that, so that another one can lead.
+func TestAResignationOfACandidateThatLeavesWaitsForTheRelease(t *testing.T) {
+	play(t, func(s *stage) {
+		only := s.enter("only", func(c *settings) {
+			c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+				<-ctx.Done()
+				<-time.After(time.Second)
+				return nil
+			}
+		})
+		s.lead(only)
+		only.stop()
+		s.pass(time.Second / 2)
+		require.False(t, s.record().Released)
+		require.NoError(t, only.Resign(context.Background()))
+		assert.True(t, s.record().Released)
+	})
+}
+
 // A lease that could not be released, and lasts longer because renewals arrive late, is taken by
 // others when it expires.
 func TestALeaseThatCouldNotBeReleasedIsLeftToOthers(t *testing.T) {
