@@ -22,6 +22,18 @@ func TestATableWithAnotherFormOfNameIsRefused(t *testing.T) {
 	}
 }
 
+// The table may be in a schema: each of the two names is quoted.
+func TestATableMayBeInASchema(t *testing.T) {
+	for dialect, want := range map[sqllease.Dialect]string{
+		sqllease.PostgreSQL: `"app"."leases"`, sqllease.MySQL: "`app`.`leases`", sqllease.SQLite: `"app"."leases"`,
+	} {
+		s, err := sqllease.New(sqllease.Config{DB: sql.OpenDB(new(server)), Dialect: dialect, Table: "app.leases"})
+		require.NoError(t, err)
+		assert.Contains(t, s.Schema(), "TABLE IF NOT EXISTS "+want+" (")
+		assert.Contains(t, s.Guard(1), " FROM "+want+" WHERE")
+	}
+}
+
 // The table may be there although this candidate could not make it: another candidate made it at the same moment, or a
 // user with more rights before.
 func TestTheTableCountsAndNotWhoMadeIt(t *testing.T) {

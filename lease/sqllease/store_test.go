@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ func TestAConfigWithoutADatabaseAndADialectSaysBoth(t *testing.T) {
 	_, err := sqllease.New(sqllease.Config{})
 	assert.ErrorContains(t, err, "DB is nil")
 	assert.ErrorContains(t, err, "Dialect is unknown")
+	store, err := sqllease.New(sqllease.Config{Dialect: sqllease.SQLite})
+	require.ErrorContains(t, err, "DB is nil")
+	assert.Nil(t, store)
 }
 
 // Every placeholder has its argument: an unnumbered one has one of its own, and numbered ones share that of their number.
@@ -194,7 +198,7 @@ func TestNoStatementIsSentForNoLeases(t *testing.T) {
 
 // A text that does not fit its column is refused before any statement, because some databases would truncate it.
 func TestTextsThatDoNotFitAreRefused(t *testing.T) {
-	fits := string(slices.Repeat([]byte("a"), lease.MaxName))
+	fits := strings.Repeat("é", lease.MaxName/2) + "a" // columns count bytes
 	s := &server{answer: func(context.Context, string, []driver.NamedValue) reply { return reply{changed: 1} }}
 	store := open(t, sqllease.SQLite, s)
 	for of, names := range map[string][2]string{"both fit": {fits, fits}, "name": {fits + "a", "b"}, "holder": {"g", fits + "a"}} {
