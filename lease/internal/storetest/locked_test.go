@@ -115,35 +115,45 @@ func TestRenewalsOfOthersAreNotLocked(t *testing.T) {
 // A renewal that had to wait reads the clock when it has the record. If it read the clock before,
 // it would shorten the lease after a later renewal that has overtaken it.
 func TestARenewalThatWaitedCountsFromThen(t *testing.T) {
-	for name, how := range lockable {
+	for name := range lockable {
 		t.Run(name, func(t *testing.T) {
 			d := databases[name]
 			db := d.open(t, "")
 			s, table := privateTable(t, d, db)
 			held := take(t, s, "h#1", "a", "b")
-			conn, err := db.Conn(t.Context())
-			require.NoError(t, err)
-			defer func() { require.NoError(t, conn.Close()) }()
-			_, err = conn.ExecContext(t.Context(), fmt.Sprintf(how.lockTable, table))
-			require.NoError(t, err)
-			renewed := make(chan error, 1)
-			go func() {
-				_, err := s.Renew(context.WithoutCancel(t.Context()), "h#1", held)
-				renewed <- err
-			}()
-			for number(t, db, fmt.Sprintf(how.waiting, table)) == 0 {
-				<-time.After(10 * time.Millisecond)
-			}
-			other := "z " + rand.Text()
-			public := d.store(t, db)
-			take(t, public, "h#1", other)
-			late := number(t, db, "SELECT until_us FROM "+sqllease.DefaultTable+" WHERE name = '"+other+"'")
-			_, err = conn.ExecContext(t.Context(), how.unlock)
-			require.NoError(t, err)
-			require.NoError(t, <-renewed)
+			late := int64(0)
+			renewsLate(t, db, s, name, table, held, func() {
+				other := "z " + rand.Text()
+				public := d.store(t, db)
+				take(t, public, "h#1", other)
+				late = number(t, db, "SELECT until_us FROM "+sqllease.DefaultTable+" WHERE name = '"+other+"'")
+			})
 			assert.Greater(t, number(t, db, "SELECT MIN(until_us) FROM "+table), late)
 		})
 	}
+}
+
+// renewsLate renews leases of h#1. The renewal has to wait for the table, and meanwhile something happens.
+func renewsLate(t *testing.T, db *sql.DB, s *sqllease.Store, name, table string, held []lease.Held, meanwhile func()) {
+	t.Helper()
+	how := lockable[name]
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	_, err = conn.ExecContext(t.Context(), fmt.Sprintf(how.lockTable, table))
+	require.NoError(t, err)
+	renewed := make(chan error, 1)
+	go func() {
+		_, err := s.Renew(context.WithoutCancel(t.Context()), "h#1", held)
+		renewed <- err
+	}()
+	for number(t, db, fmt.Sprintf(how.waiting, table)) == 0 {
+		<-time.After(10 * time.Millisecond)
+	}
+	meanwhile()
+	_, err = conn.ExecContext(t.Context(), how.unlock)
+	require.NoError(t, err)
+	require.NoError(t, <-renewed)
 }
 
 func number(t *testing.T, db *sql.DB, query string) (n int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,42 @@ func TestDaylightSavingMakesNoDifference(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The clocks may change while a statement waits: by an hour, or by half an hour as on Lord Howe Island. The wait is none the
+// longer.
+func TestDaylightSavingMayBeginOrEndWhileAStatementWaits(t *testing.T) {
+	for name, setting := range map[string]string{"MariaDB": "?time_zone=%%27%s%%27", "PostgreSQL": "&TimeZone=%s"} {
+		for zone, changes := range map[string][2]time.Time{
+			"America/New_York":    {time.Date(2027, 3, 14, 7, 0, 0, 0, time.UTC), time.Date(2027, 11, 7, 6, 0, 0, 0, time.UTC)},
+			"Australia/Lord_Howe": {time.Date(2027, 4, 3, 15, 0, 0, 0, time.UTC), time.Date(2027, 10, 2, 15, 30, 0, 0, time.UTC)},
+		} {
+			for _, change := range changes {
+				t.Run(fmt.Sprint(name, "/", zone, "/", change.Month()), func(t *testing.T) {
+					d := databases[name]
+					db, clock := d.open(t, fmt.Sprintf(setting, url.QueryEscape(zone))), newServersClock(t)
+					s, table := privateTable(t, d, db)
+					clock.set(change.Add(-time.Minute))
+					held := take(t, s, "h#1", "a")
+					renewsLate(t, db, s, name, table, held, func() { clock.set(change) })
+					found, err := s.Read(t.Context(), []string{"a"})
+					require.NoError(t, err)
+					assert.Positive(t, found[0].Left)
+					assert.LessOrEqual(t, found[0].Left, found[0].TTL)
+				})
+			}
+		}
+	}
+}
+
+// Records must be locked one by one, and outlast a crash, whatever engine a server takes for a new table.
+func TestTheTableHasAnEngineWithTransactions(t *testing.T) {
+	d := databases["MariaDB"]
+	db := d.open(t, "?default_storage_engine=%27MyISAM%27")
+	_, table := privateTable(t, d, db)
+	var engine string
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT engine FROM information_schema.tables WHERE table_name = ?", table).Scan(&engine))
+	assert.Equal(t, "InnoDB", engine)
 }
 
 // The first candidate makes the schema, once.
@@ -201,7 +238,7 @@ func TestOneIsInOfficeAtATime(t *testing.T) {
 	})
 }
 
-// Reserved words are quoted, and invalid names are refused.
+// Reserved words are quoted, a table may be named with its schema, and invalid names are refused.
 func TestReservedWordsAreQuoted(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
@@ -209,8 +246,12 @@ func TestReservedWordsAreQuoted(t *testing.T) {
 		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: "select"})
 		require.NoError(t, err)
 		require.NoError(t, s.EnsureSchema(t.Context()))
+		schema := map[sqllease.Dialect]string{sqllease.SQLite: "main", sqllease.PostgreSQL: "public", sqllease.MySQL: "test"}[d.dialect]
+		same, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: schema + ".select"})
+		require.NoError(t, err)
+		require.NoError(t, same.EnsureSchema(t.Context()))
 		name, guarded := rand.Text(), false
-		take(t, s, "a#1", name)
+		take(t, same, "a#1", name)
 		assert.NoError(t, db.QueryRowContext(t.Context(), "SELECT "+s.Guard(1), name, 1).Scan(&guarded))
 		assert.True(t, guarded)
 		for _, table := range []string{"a b", "a;b", `a"b`, "a`b", "a.b.c", "é", "1a", strings.Repeat("a", 64)} {
