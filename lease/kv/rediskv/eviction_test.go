@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +19,9 @@ import (
 // server replaces Redis: it returns an eviction policy, and counts writes.
 type server struct {
 	info   string
-	err    error // of INFO
-	asked  int   // for INFO
+	err    error         // of INFO
+	takes  time.Duration // to answer it
+	asked  int           // for INFO
 	writes int
 }
 
@@ -39,6 +41,7 @@ func (s *server) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 			return errors.New("unexpected: " + c.String())
 		}
 		s.asked++
+		<-time.After(s.takes)
 		info.SetVal(s.info)
 		info.SetErr(s.err)
 		return s.err
@@ -115,6 +118,56 @@ func TestARedisThatEvictsKeepsNoLeases(t *testing.T) {
 			}
 			if asked := map[bool]int{false: 1, true: 2}[bad]; c.server.asked != asked {
 				t.Errorf("it was asked %d times, not %d", c.server.asked, asked)
+			}
+		})
+	}
+}
+
+// A program may check again. Then the last answer counts, as Redis may have been configured anew.
+func TestTheLastCheckCounts(t *testing.T) {
+	client := redis.NewClient(&redis.Options{})
+	defer func() { _ = client.Close() }()
+	s := new(server)
+	client.AddHook(s)
+	k := rediskv.New(client, "released")
+	for _, policy := range []string{"noeviction", "volatile-lru", "noeviction"} {
+		s.info, s.writes = "maxmemory_policy:"+policy, 0
+		evicts := policy != "noeviction"
+		if err := k.Check(t.Context()); (err != nil) != evicts {
+			t.Errorf("%s: the check says %v", policy, err)
+		}
+		err := k.Live(t.Context(), map[string]time.Duration{"key": time.Second})
+		if (err != nil) != evicts || (s.writes == 0) != evicts {
+			t.Errorf("%s: %d writes, error %v", policy, s.writes, err)
+		}
+	}
+}
+
+// Of several masters each has some of the keys, so none of them may evict any. It makes no difference which one answers last.
+func TestNoneOfSeveralMastersMayEvict(t *testing.T) {
+	for _, takes := range []time.Duration{time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			masters := map[string]*server{
+				"a": {info: "maxmemory_policy:noeviction", takes: takes}, "b": {info: "maxmemory_policy:volatile-lru", takes: 2 * time.Second},
+			}
+			ring := redis.NewRing(&redis.RingOptions{
+				Addrs: map[string]string{"a": "a", "b": "b"}, HeartbeatFrequency: time.Hour,
+				NewClient: func(o *redis.Options) *redis.Client {
+					client := redis.NewClient(o)
+					client.AddHook(masters[o.Addr])
+					return client
+				},
+			})
+			defer func() { _ = ring.Close() }()
+			k := rediskv.New(ring, "released")
+			for range 2 {
+				var evicts *rediskv.EvictionError
+				if err := k.Live(t.Context(), map[string]time.Duration{"key": time.Second}); !errors.As(err, &evicts) {
+					t.Errorf("a takes %v: the error is %v", takes, err)
+				}
+			}
+			if writes := masters["a"].writes + masters["b"].writes; writes != 0 {
+				t.Errorf("%d writes", writes)
 			}
 		})
 	}
