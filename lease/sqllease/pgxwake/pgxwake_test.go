@@ -32,6 +32,7 @@ type server struct {
 	stops    chan struct{} // nil, or after LISTEN it reads nothing until it is closed
 	deaf     bool          // it does not answer LISTEN
 	refuses  bool          // it refuses all wake-ups
+	also     string        // not empty: another client wakes this name with every wake-up
 }
 
 func (s *server) dial(context.Context, string, string) (net.Conn, error) {
@@ -88,6 +89,9 @@ func (s *server) serve(conn net.Conn) {
 		case *pgproto3.Execute:
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")})
 			b.Send(&pgproto3.NotificationResponse{Channel: "c", Payload: s.last()})
+			if s.also != "" {
+				b.Send(&pgproto3.NotificationResponse{Channel: "c", Payload: s.also})
+			}
 		case *pgproto3.Sync:
 			b.Send(ready)
 		case *pgproto3.Terminate:
@@ -117,14 +121,21 @@ func open(t *testing.T) (*server, *pgxwake.Waker) {
 // openWith makes a server, and a waker over this channel.
 func openWith(t *testing.T, channel string) (*server, *pgxwake.Waker) {
 	t.Helper()
+	s, config := newServer(t)
+	w, err := pgxwake.New(config, channel)
+	require.NoError(t, err)
+	return s, w
+}
+
+// newServer makes a server, and a configuration that leads to it.
+func newServer(t *testing.T) (*server, *pgx.ConnConfig) {
+	t.Helper()
 	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
 	require.NoError(t, err)
 	s := &server{ended: make(chan struct{}, 1000), listened: make(chan struct{})}
 	config.DialFunc = s.dial
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"h"}, nil }
-	w, err := pgxwake.New(config, channel)
-	require.NoError(t, err)
-	return s, w
+	return s, config
 }
 
 // last is the name that was woken last.
@@ -176,6 +187,43 @@ func TestAListenerWakesOthersOverItsOwnConnection(t *testing.T) {
 	assert.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// A listener that sends a wake-up has to stop listening for that. It loses none of those that arrive meanwhile.
+func TestAListenerThatWakesOthersHearsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		s.also = "other"
+		var heard []string
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- w.Listen(ctx, func(name string) {
+				heard = append(heard, name)
+				<-time.After(time.Second) // virtual time
+			})
+		}()
+		synctest.Wait()
+		require.NoError(t, w.Wake(t.Context(), "a"))
+		synctest.Wait()
+		require.NoError(t, w.Wake(t.Context(), "b")) // it comes when "other" has not been heard yet
+		<-time.After(time.Minute)
+		assert.Equal(t, []string{"a", "other", "b", "other"}, heard)
+		end()
+		assert.ErrorIs(t, <-ended, context.Canceled)
+	})
+}
+
+// A program may use its configuration for another database afterwards.
+func TestAConfigurationMayBeChangedAfterwards(t *testing.T) {
+	s, config := newServer(t)
+	w, err := pgxwake.New(config, "c")
+	require.NoError(t, err)
+	another, _ := newServer(t)
+	config.DialFunc = another.dial
+	require.NoError(t, w.Wake(t.Context(), "g"))
+	woken, _ := s.saw()
+	assert.Equal(t, []string{"c g"}, woken)
+}
+
 // Without a listener every wake-up opens a connection of its own.
 func TestWithoutAListenerAWakeOpensAConnection(t *testing.T) {
 	s, w := open(t)
@@ -206,7 +254,7 @@ func TestAListenerWhoseConnectionIsLostEnds(t *testing.T) {
 	})
 }
 
-// A LISTEN that is not answered ends with its context, and leaves no connection behind.
+// A LISTEN that is not answered holds up no wake-ups. It ends with its context, and leaves no connection behind.
 func TestAListenThatIsNotAnsweredEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := open(t)
@@ -214,11 +262,14 @@ func TestAListenThatIsNotAnsweredEndsWithItsContext(t *testing.T) {
 		_, ended, end := listen(t, w)
 		synctest.Wait()
 		require.Empty(t, ended)
+		waking, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.NoError(t, w.Wake(waking, "g"))
 		end()
 		<-time.After(time.Minute)
 		require.Len(t, ended, 1)
 		require.ErrorIs(t, <-ended, context.Canceled)
-		assert.Len(t, s.ended, 1)
+		assert.Len(t, s.ended, 2)
 	})
 }
 
