@@ -53,6 +53,10 @@ func (w *world) setUp() {
 		for _, d := range []*time.Duration{&t.TTL, &t.Renew, &t.Poll, &t.Timeout, &t.DriftMargin} {
 			*d = *d >> halved << doubled
 		}
+		// Nor have they the usual ratios: those would hide that one is taken for another.
+		t.Renew >>= w.draw(3)
+		t.Poll = t.Poll >> w.draw(3) << w.draw(4)
+		t.Timeout = t.Timeout >> w.draw(3) << w.draw(3)
 	}
 	if w.enabled.Has(Patient) {
 		w.struck[Patient]++
