@@ -37,14 +37,16 @@ func (m *Machine) isFit(r *Rules) bool { return m.inability == Able && !r.lastCh
 func (m *Machine) unfit(r *Rules) memberstate.Set { return m.unable | r.lastChoice() }
 
 // reconsiderTarget has a leader not ask a voter again whose node has said since that it does not serve, unless an operator
-// has named it.
+// has named it. An offer to it is over; an order to resign that has joined the offer goes on, to any voter.
 func (m *Machine) reconsiderTarget(r *Rules) {
 	h := &m.handover
 	switch {
 	case h.Phase != Probing || !r.lastChoice().Has(h.Target):
+	case h.Reason == ToPreferred && !h.Resigning:
+		*h = Handover{}
+	case h.Reason == ToPreferred:
+		h.Reason, h.Target = ToAnyone, m.successor(r, memberstate.Nobody)
 	case h.open():
 		h.Target = m.successor(r, memberstate.Nobody)
-	case h.Reason == ToPreferred:
-		*h = Handover{}
 	}
 }
