@@ -218,13 +218,13 @@ func (a *ability) recovers(now time.Duration) bool {
 func (n *Node) forgetHold(g *Group) {
 	if a := g.ability(); a != nil && a.well != 0 && n.now-a.well > maxHold*g.Rules.Timing.Detection() {
 		a.hold, a.well = 0, 0
-		n.tidyAbility(g)
 	}
+	n.tidyAbility(g) // an order, or the judge's word, may have been over while a step waited
 }
 
-// tidyAbility drops what nothing needs to be remembered of.
+// tidyAbility drops what nothing needs to be remembered of. Of an engine that has to vouch something always needs to be.
 func (n *Node) tidyAbility(g *Group) {
-	if a := g.ability(); a != nil && *a == (ability{}) {
+	if a := g.ability(); a != nil && *a == (ability{}) && g.Rules.Vouch == 0 {
 		g.rare.ability = nil
 		n.tidyRare(g)
 	}

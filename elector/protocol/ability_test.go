@@ -90,6 +90,16 @@ func TestAnEngineThatDoesNotVouchIsNotAble(t *testing.T) {
 	assert.Equal(t, NotAbleSilent, w.after(1))
 }
 
+// A driver's time may begin at zero.
+func TestAnEngineHasToVouchFromTheFirstMomentOn(t *testing.T) {
+	const vouch = time.Second
+	w := newWatched(t, vouch)
+	w.vouches, w.node.now, *w.group.ability() = false, 0, ability{}
+	assert.Equal(t, Able, w.after(0))
+	assert.Equal(t, Able, w.after(vouch))
+	assert.Equal(t, NotAbleSilent, w.after(1))
+}
+
 // If the process has not run for a while, the engine could not vouch either.
 func TestAProcessThatWasStoppedWaitsForAWord(t *testing.T) {
 	const vouch = time.Second
@@ -266,6 +276,38 @@ func TestWhatAnOperatorWantsIsReportedWhateverElseIsWrong(t *testing.T) {
 	is := w.node.figures(&w.group)
 	assert.True(t, is.LastChoice)
 	assert.True(t, is.Preferred, "since it has joined")
+}
+
+// A group whose step waits is looked at later. What is over by then is forgotten all the same.
+func TestWhatIsOverWhileAStepWaitsIsForgotten(t *testing.T) {
+	ordered := func(w *watched, is bool) { w.node.Electable(&w.group, !is) }
+	named := func(w *watched, is bool) {
+		w.hears(&w.group, w.group.Rules.Timing.Heartbeat)
+		if is {
+			w.names(&w.group)
+		} else {
+			w.names()
+		}
+	}
+	for what, says := range map[string]func(w *watched, is bool){"an order not to lead": ordered, "the judge's word": named} {
+		for _, known := range []bool{true, false} {
+			w, _ := newJudged(t)
+			wait := func() { w.node.transientOf(&w.group).busy, w.group.transient().waits = new(pending), w.node.now }
+			if known {
+				says(w, true)
+				require.NotEqual(t, Able, w.group.Inability(), what)
+				wait()
+			} else {
+				wait()
+				says(w, true)
+			}
+			says(w, false)
+			w.group.transient().busy = nil
+			w.after(2 * maxHold * w.group.Rules.Timing.Detection())
+			assert.Equal(t, Able, w.group.Inability(), what)
+			assert.Nil(t, w.group.ability(), "%s, known before the step: %t", what, known)
+		}
+	}
 }
 
 func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
