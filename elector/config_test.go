@@ -49,6 +49,7 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 	}{
 		{"Group", "empty", func(c *config) { c.Group = "" }},
 		{"Group", "256 bytes", func(c *config) { c.Group = strings.Repeat("g", 256) }},
+		{"Group", "not valid UTF-8", func(c *config) { c.Group = "\xff" }},
 		{"Self", "empty", func(c *config) { c.Self = "" }},
 		{"Store", "nil", func(c *config) { c.Store = nil }},
 		{"Transport", "nil", func(c *config) { c.Transport = nil }},
@@ -79,6 +80,7 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 		{"Timing.MaxVoteWait", "more than Timing.MinVoteWait", func(c *config) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
 		{"Timing.MaxVoteWait", "the most", func(c *config) { c.Timing.MaxVoteWait = 1 << 62 }},
 		{"Timing.RoundTimeout", "0s", func(c *config) { c.Timing.RoundTimeout = 0 }},
+		{"Timing.RoundTimeout", "is 24h0m0.000000001s, must be 1ms to 24h", func(c *config) { c.Timing.RoundTimeout = 24*time.Hour + 1 }},
 		{"Timing.DriftMargin", "more than 0", func(c *config) { c.Leases, c.Timing.DriftMargin = true, 0 }},
 		{"Timing.DriftMargin", "leaves a lease of 0s", func(c *config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection()+1 }},
 		{"Timing.DriftMargin", "more than a heartbeat of 100ms", func(c *config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat }},
