@@ -168,6 +168,18 @@ func TestAnEngineIsAskedOnceAHeartbeat(t *testing.T) {
 	assert.Zero(t, w.group.working, "nothing of the engine runs")
 }
 
+// Then nothing must be asked of it any more.
+func TestAnEngineThatIsNotWellMayHangBesides(t *testing.T) {
+	const vouch = time.Second
+	w := newWatched(t, vouch)
+	w.asks = true
+	w.after(0)
+	w.vouches = false
+	w.node.Health(&w.group, errors.New("the disk is full"))
+	assert.Equal(t, NotAbleUnhealthy, w.after(vouch))
+	assert.Equal(t, NotAbleSilent, w.after(1))
+}
+
 func TestAGroupIsNotOverBeforeItsEngineHasAnswered(t *testing.T) {
 	w := newWatched(t, time.Second)
 	w.asks = true
@@ -222,7 +234,9 @@ func TestTheHoldGrows(t *testing.T) {
 	fail := func() {
 		a := w.node.abilityOf(&w.group) // it is forgotten in the end
 		a.ending = w.node.now - detection - 1
-		assert.Equal(t, NotAbleLead, w.after(0))
+		for range 2 { // it does not matter how often the node looks
+			assert.Equal(t, NotAbleLead, w.after(0))
+		}
 		a.ending = 0
 	}
 	hold := func() (held time.Duration) {
@@ -330,6 +344,27 @@ func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
 	a.ordered = false
 	assert.Equal(t, Able, w.after(0), "it was over before the order")
 	assert.Equal(t, detection, a.hold)
+}
+
+// Whatever comes and goes meanwhile.
+func TestHowLongAMemberHasNotBeenAble(t *testing.T) {
+	w := newWatched(t, 0)
+	detection := w.group.Rules.Timing.Detection()
+	began := w.node.now
+	w.node.Electable(&w.group, false)
+	for _, ending := range []time.Duration{began, 0} {
+		w.group.ability().ending = ending
+		w.after(2 * detection)
+		assert.Equal(t, w.node.now-began, w.node.figures(&w.group).Unable)
+	}
+	w.group.ability().ending = w.node.now
+	assert.Equal(t, NotAbleLead, w.after(2*detection))
+	w.group.ability().ending = 0
+	w.node.Electable(&w.group, true)
+	assert.Equal(t, NotAbleHold, w.after(detection))
+	assert.Equal(t, w.node.now-began, w.node.figures(&w.group).Unable)
+	assert.Equal(t, Able, w.after(2*detection))
+	assert.Zero(t, w.node.figures(&w.group).Unable)
 }
 
 // A process that was stopped for a while must not take what has returned meanwhile for hanging.

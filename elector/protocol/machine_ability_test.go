@@ -230,6 +230,12 @@ func TestALeaderThatRecoversLeadsOn(t *testing.T) {
 			m.inability, m.handover = NotAbleUnhealthy, Handover{Phase: phase, Target: 2, Reason: ToAble, Resigning: true, patience: 2}
 			told(&m, r, why)
 			assert.NotEqual(t, NoHandover, m.handover.Phase, "it was ordered to resign besides")
+
+			for _, reason := range []HandoverReason{ToAnyone, ToNamed, ToPreferred} {
+				m.inability, m.handover = NotAbleUnhealthy, Handover{Phase: phase, Target: 2, Reason: reason, patience: 2}
+				told(&m, r, why)
+				assert.Equal(t, phase, m.handover.Phase, "it hands over for another reason")
+			}
 		}
 	}
 }
@@ -265,6 +271,27 @@ func TestTheSameLeaderGivesWayEverMoreRarely(t *testing.T) {
 	told(&m, r, NotAbleDisk)
 	nextBeat(&m, r)
 	assert.Equal(t, Taking, m.handover.Phase, "it was able in between, so it gives way soon")
+}
+
+// One whose ability comes and goes is held in between. So what it has given up before counts, be it in this office or in the next.
+func TestAHoldDoesNotMakeALeaderGiveWaySooner(t *testing.T) {
+	r := threeRules()
+	m := leading(r)
+	told(&m, r, NotAbleDisk)
+	nextBeat(&m, r)
+	due := m.office.nextOffer
+	assert.EqualValues(t, 1, m.office.declined)
+	told(&m, r, NotAbleHold)
+	told(&m, r, NotAbleDisk)
+	assert.EqualValues(t, 1, m.office.declined)
+	assert.Equal(t, due, m.office.nextOffer)
+
+	told(&m, r, NotAbleHold)
+	m.State = memberstate.State{HardState: memberstate.HardState{Term: 2, Vote: 1}}
+	elected := m.office.beat
+	m.takeOffice(r, new(Output))
+	assert.EqualValues(t, 1, m.office.declined)
+	assert.Equal(t, elected+2*uint32(r.Timing.Leak), m.office.nextOffer)
 }
 
 func TestACandidateThatIsNotAbleRestsBeforeItStands(t *testing.T) {

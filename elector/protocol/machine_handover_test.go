@@ -44,6 +44,13 @@ func TestWhichMembersAreToldOfAHandover(t *testing.T) {
 			a.machine.office.nextOffer = a.machine.Beat()
 			a.acknowledges(2, a.machine.Beat())
 		}, memberstate.SetOf(2)},
+		"because it is not well": {func(a *alone) {
+			a.give(Input{Kind: Ability, Inability: NotAbleUnhealthy})
+			for range 2 {
+				a.ring()
+				a.acknowledges(2, a.machine.Beat())
+			}
+		}, memberstate.SetOf(2, 3)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a := leadingAlone(t, false)
