@@ -30,11 +30,33 @@ func TestWhichAnswersAreObstacles(t *testing.T) {
 		"to the word of another": {d.group.Term - 1, rpc.Plain, false},
 	} {
 		clear(d.group.transient().attempt.answered)
-		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
-			Kind: rpc.TakeLeadershipResponse, Mark: c.mark, Result: rpc.LedgerBehind, Asked: c.asked,
-		}}}
-		d.node.followHandover(&d.group, &in)
+		d.refuses(rpc.LedgerBehind, c.mark, c.asked)
 		assert.Equal(t, c.is, len(d.group.transient().attempt.answered) == 1, what)
+	}
+}
+
+// refuses is an answer of n1 to the leader's question, or to an earlier one.
+func (d *recorder) refuses(why rpc.Result, mark rpc.Mark, asked memberstate.Term) {
+	in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+		Kind: rpc.TakeLeadershipResponse, Mark: mark, Result: why, Asked: asked,
+	}}}
+	d.node.followHandover(&d.group, &in)
+}
+
+// One whose ledger grows may still reach the goal, unless it says something else by then.
+func TestTheNewestAnswerOfAVoterIsTheObstacle(t *testing.T) {
+	for answer, by := range map[rpc.Result]Hindrance{
+		rpc.LedgerBehind: HinderedBehind, rpc.NotFollowing: HinderedNotFollowing, rpc.NotAble: HinderedNotAble,
+	} {
+		d, _ := pair(t)
+		d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
+		d.answer()
+		d.refuses(rpc.LedgerBehind, rpc.PreVote, d.group.Term)
+		a := d.group.transient().attempt
+		assert.Equal(t, memberstate.SetOf(2), a.catchingUp)
+		d.refuses(answer, rpc.PreVote, d.group.Term)
+		assert.Equal(t, by, a.answered[2].Hindrance)
+		assert.Zero(t, a.catchingUp)
 	}
 }
 
@@ -98,6 +120,7 @@ func TestAHandoverThatSucceedsHasNoObstacle(t *testing.T) {
 	d, f := pair(t)
 	d.handed(f)
 	assert.Empty(t, d.failed)
+	assert.Nil(t, d.group.transient().attempt, "and nothing is remembered of it in the member's next office")
 }
 
 // At each beat another voter may be asked. All that were asked are remembered, and how far the last one came.
