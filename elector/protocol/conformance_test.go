@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -81,6 +82,16 @@ func TestConformance(t *testing.T) {
 		}
 		assert.Equal(t, d.expected, got, d.kind)
 	}
+}
+
+// DLedger waits for votes for two seconds, and then for a random time up to its longest wait between two attempts.
+func TestTheIntervalsOfDLedger(t *testing.T) {
+	d := DLedgerTiming()
+	assert.Equal(t, 2*time.Second, d.Heartbeat)
+	assert.Equal(t, 3, d.Leak)
+	assert.Equal(t, 300*time.Millisecond, d.MinVoteWait)
+	assert.Equal(t, time.Second, d.MaxVoteWait)
+	assert.Equal(t, 2*time.Second+d.MaxVoteWait, d.RoundTimeout)
 }
 
 func (d *decisions) replay(c *trial, v *vector) verdict {

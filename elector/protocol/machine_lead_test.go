@@ -68,7 +68,7 @@ func TestOnlyAnswersToTheNewestBeatsOfTheTermCount(t *testing.T) {
 			}
 			before := a.machine
 			a.hears(2, memberstate.Nobody, rpc.Body{
-				Kind: rpc.HeartbeatResponse, Result: result, Round: a.machine.Beat() - c.age, Term: 9, Asked: c.asked,
+				Kind: rpc.HeartbeatResponse, Result: result, Round: a.machine.Beat() - c.age, Term: 9, Asked: c.asked, Unable: memberstate.SetOf(2),
 			})
 			assert.Equal(t, c.counts, a.out.Dropped == 0, "%v to %s", result, what)
 			if !c.counts {

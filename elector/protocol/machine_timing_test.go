@@ -135,6 +135,18 @@ func TestANewLeaderIsHeardAsOftenAsTheOneBefore(t *testing.T) {
 	a.beats(slow.Heartbeat)
 }
 
+// It loses its office when it would have sent another beat.
+func TestAChangeGivesALeaderWithoutAQuorumNoMoreTime(t *testing.T) {
+	a := leadingAlone(t, false)
+	for range a.rules.Timing.Leak - 1 {
+		a.ring()
+	}
+	require.Equal(t, memberstate.Leader, a.machine.Role)
+	a.retime(slow)
+	assert.Equal(t, memberstate.Candidate, a.machine.Role)
+	assert.Zero(t, a.out.To)
+}
+
 // Only a leader has something to say.
 func TestOthersGoOnWaitingWhenTheirIntervalsChange(t *testing.T) {
 	for _, a := range []*alone{startedAlone(t), followingAlone(t, false)} {

@@ -216,16 +216,20 @@ func TestAWaitIsNotSetAnew(t *testing.T) {
 // D20: a voter that refuses a candidate for its ledger stands in a larger term, because in this one the
 // candidate and others like it have given their votes to the candidate.
 func TestAVoterThatRefusesALedgerStandsInALargerTerm(t *testing.T) {
-	for poor, want := range map[bool]memberstate.Term{true: 3, false: 2} {
-		r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), All: memberstate.SetOf(1, 2, 3), Timing: DefaultTiming()}
-		m := NewMachine(r, memberstate.HardState{Term: 1})
-		ask := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Term: 2}}}
-		stepWithLedger(r, &m, ask, memberstate.Position{Index: 5})
-		if poor {
-			out := stepWithLedger(r, &m, ask, memberstate.Position{Index: 5})
-			assert.Equal(t, rpc.RejectSmallLedgerEndIndex, out.Reply.Result)
+	for end, refusal := range map[memberstate.Position]rpc.Result{
+		{Index: 5}: rpc.RejectSmallLedgerEndIndex, {Term: 1}: rpc.RejectExpiredLedgerTerm,
+	} {
+		for poor, want := range map[bool]memberstate.Term{true: 3, false: 2} {
+			r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), All: memberstate.SetOf(1, 2, 3), Timing: DefaultTiming()}
+			m := NewMachine(r, memberstate.HardState{Term: 1})
+			ask := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Term: 2}}}
+			stepWithLedger(r, &m, ask, end)
+			if poor {
+				out := stepWithLedger(r, &m, ask, end)
+				assert.Equal(t, refusal, out.Reply.Result)
+			}
+			out := stepWithLedger(r, &m, Input{Kind: Ring, Number: m.alarm}, end)
+			assert.Equal(t, want, out.Send.Term, "it has refused: %t", poor)
 		}
-		out := stepWithLedger(r, &m, Input{Kind: Ring, Number: m.alarm}, memberstate.Position{Index: 5})
-		assert.Equal(t, want, out.Send.Term, "it has refused: %t", poor)
 	}
 }

@@ -54,6 +54,16 @@ func TestPreferredLeadersMustBeVoters(t *testing.T) {
 	assert.Zero(t, d.group.Rules.Preferred)
 }
 
+func TestAChangeKeepsWhatWasChangedBefore(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	d.start()
+	require.NoError(t, d.node.SetPreferred(&d.group, []string{"n2"}))
+	require.NoError(t, d.node.SetTiming(&d.group, slow))
+	assert.Equal(t, memberstate.SetOf(3), d.group.Rules.Preferred)
+	require.NoError(t, d.node.SetPreferred(&d.group, nil))
+	assert.Equal(t, slow, d.group.Rules.Timing)
+}
+
 // A group that has not started or has ended has no settings.
 func TestAGroupThatDoesNotRunIsNotChanged(t *testing.T) {
 	d := newRecorders(t, 3)[0]

@@ -14,18 +14,19 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// turn is a machine in a group, whose ledger is empty.
+// turn is a machine in a group. All ledgers are empty, unless the test gives this member one.
 type turn struct {
 	*testing.T
 	rules   *Rules
 	machine Machine
 	out     Output
+	ledger  memberstate.Position
 }
 
 func (t *turn) give(in Input) {
 	t.Helper()
 	for t.machine.Step(t.rules, &in, &t.out); t.out.NeedLedger; t.machine.Step(t.rules, &in, &t.out) {
-		in.HasLedger, in.LedgerTerm = true, t.out.LedgerTerm
+		in.HasLedger, in.LedgerTerm, in.Ledger = true, t.out.LedgerTerm, t.ledger
 	}
 	require.NoError(t, t.out.Err)
 }
@@ -397,6 +398,7 @@ func TestOnlyAMemberThatWaitsToAskAgainYields(t *testing.T) {
 		"it asks in its turn":  {func(c *turn) { c.machine.round.instantRevotes = 0 }, 1, rpc.Accept},
 		"the last time":        {func(c *turn) { c.machine.round.instantRevotes = maxInstantRevotes }, 1, rpc.Accept},
 		"it refuses":           {func(c *turn) { c.machine.Term = 2 }, 1, rpc.RejectExpiredVoteTerm},
+		"its ledger is better": {func(c *turn) { c.ledger.Index = 1 }, 1, rpc.RejectSmallLedgerEndIndex},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := waitsToAskAgain(t)
