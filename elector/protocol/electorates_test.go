@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -131,18 +132,22 @@ func TestAPeerThatDoesNotServeIsAskedAtTheShortestSharedHeartbeat(t *testing.T) 
 	}
 }
 
-// rests has a leader of this electorate rest on n1.
+// rests has a leader of this electorate rest on n1, with those that do so already.
 func (f *flock) rests(e *Electorate) (leader *Group) {
 	f.t.Helper()
 	g := NewGroup(e, "rests "+e.Members.ID(2), f.recorder)
 	require.NoError(f.t, g.Restore(memberstate.Record{Term: 3, Voters: g.Members.Digest()}, true, memberstate.Position{}))
-	c := &cohort{electorate: e, rules: g.Rules, seats: memberstate.SetOf(e.Members.Seat("n1")), confirmed: f.node.now}
+	with := slices.IndexFunc(f.node.beats.rest, func(c *cohort) bool { return c.electorate == e })
+	if with < 0 {
+		c := &cohort{electorate: e, rules: g.Rules, seats: memberstate.SetOf(e.Members.Seat("n1")), confirmed: f.node.now}
+		with, f.node.beats.rest = len(f.node.beats.rest), append(f.node.beats.rest, c)
+	}
+	c := f.node.beats.rest[with]
 	g.Role, g.Leader, g.Vote, g.running, g.cohort = memberstate.Leader, 1, 1, true, c
 	g.duty().lead = lead{term: 3, running: true}
 	g.duty().offers = &officeBonds{term: 3, made: g.everyoneElse()}
 	g.settle(g.Rules)
 	c.groups.add(&g)
-	f.node.beats.rest = append(f.node.beats.rest, c)
 	return &g
 }
 
@@ -156,22 +161,48 @@ func TestANodeCallsOnlyLeadersOfItsOwnGroups(t *testing.T) {
 	assert.Equal(t, n.now, shared.cohort.called)
 }
 
-// The heartbeat of a leader that has no member there would reach nobody.
-func TestASilentNodeIsProbedByALeaderThatHasAMemberThere(t *testing.T) {
+// newWithoutN2 is a flock that n2 has sent its last beat to.
+func newWithoutN2(t *testing.T) *flock {
+	t.Helper()
 	f := newFlock(t)
 	n, p := f.node, f.node.peers.members["n2"]
 	n.beats.know(p)
 	p.link.peer, p.spokeAt, n.beats.every = 7, n.now, 100*time.Millisecond
 	n.peers.members["n1"].spokeAt = n.now + time.Hour
+	return f
+}
+
+// probes has silent nodes probed as with the beat of this number.
+func (f *flock) probes(number uint64) {
+	f.node.beats.number = number
+	f.node.probe()
+}
+
+// The heartbeat of a leader that has no member there would reach nobody.
+func TestASilentNodeIsProbedByALeaderThatHasAMemberThere(t *testing.T) {
+	f := newWithoutN2(t)
 	others, shared := f.rests(among(t, time.Second, "n1")), f.rests(among(t, time.Second, "n1", "n2"))
-	n.beats.number = countsPresent
-	n.probe()
+	f.probes(countsPresent)
 	assert.True(t, others.Rests() && shared.Rests(), "it has spoken lately")
-	n.At(n.now + countsPresent*n.beats.every)
-	n.probe()
+	f.node.At(f.node.now + countsPresent*f.node.beats.every)
+	f.probes(countsPresent)
 	assert.True(t, others.Rests())
 	assert.False(t, shared.Rests())
 	assert.Equal(t, memberstate.SetOf(3), shared.offers().before, "it waits for that member's answer")
+}
+
+// A group may not run there, so that nothing comes back. So it is not always the same one that asks.
+func TestASilentNodeIsProbedByOneLeaderAfterAnother(t *testing.T) {
+	for turn := range uint64(2) {
+		f := newWithoutN2(t)
+		e := among(t, time.Second, "n1", "n2")
+		leaders := []*Group{f.rests(e), f.rests(e)}
+		f.node.At(f.node.now + countsPresent*f.node.beats.every)
+		f.probes(countsPresent * (2 + turn))
+		for i, g := range leaders {
+			assert.Equal(t, i != int(turn), g.Rests(), "leader %d of two", i)
+		}
+	}
 }
 
 // Campaigns make room in the order in which they began. So a group with short intervals may wait in the queue again while

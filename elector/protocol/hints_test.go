@@ -119,6 +119,15 @@ func TestGroupsAreToldOneAfterAnotherThatANodeIsGone(t *testing.T) {
 	assert.Len(t, f.sent, 1)
 }
 
+// Otherwise most of ten thousand groups would miss their leader before they are told.
+func TestGroupsAreToldSoonerThanTheyMissTheirLeader(t *testing.T) {
+	f := newFlock(t)
+	f.node.PeerLost("n1")
+	f.node.At(f.node.now + 3*f.groups[0].Rules.Timing.Detection()/10_000)
+	f.node.EndTurn()
+	assert.Equal(t, 5, f.told(), "three of them beyond those that are told at once")
+}
+
 func TestANodeThatSpeaksIsNotGone(t *testing.T) {
 	f := newFlock(t)
 	f.node.PeerLost("n1")
