@@ -75,6 +75,7 @@ func TestOtherBeatsAreDropped(t *testing.T) {
 		assert.Zero(t, n.peers.members["n1"].link.peer)
 	}
 	assert.NotContains(t, n.peers.members, "stranger")
+	assert.Equal(t, []Drop{DropMisaddressed, DropUnknownGroup, DropMalformed}, d.dropped)
 	n.Beat(&good)
 	assert.EqualValues(t, 5, n.peers.members["n1"].link.peer)
 	assert.True(t, n.peers.members["n1"].reply, "the other node does not know this one yet")

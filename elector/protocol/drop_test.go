@@ -58,3 +58,23 @@ func TestOnlyAnIgnoredInputHasADropReason(t *testing.T) {
 	a.give(Input{Kind: Ring, Number: a.machine.alarm - 1})
 	assert.Equal(t, DropStaleAlarm, a.out.Dropped)
 }
+
+// Alerts leave some of these words out, and operators look them up.
+func TestTheReasonsForADropKeepTheirNames(t *testing.T) {
+	for why, name := range map[Drop]string{
+		0:                   "",
+		DropUnknownGroup:    "unknown group",
+		DropMisaddressed:    "misaddressed",
+		DropFromSelf:        "from self",
+		DropOtherVoters:     "other voters",
+		DropMalformed:       "malformed",
+		DropImpossibleTerm:  "impossible term",
+		DropNotAVoter:       "not a voter",
+		DropNotForObservers: "not for observers",
+		DropStaleAnswer:     "stale answer",
+		DropStaleAlarm:      "stale alarm",
+		DropQueueFull:       "queue full",
+	} {
+		assert.Equal(t, name, why.String())
+	}
+}

@@ -230,3 +230,14 @@ func TestACampaignThatQueuesAgainHasOnePlace(t *testing.T) {
 	n.EndTurn()
 	assert.Zero(t, m.open)
 }
+
+// A host may be given ever new members and settings.
+func TestNothingIsKeptOfElectoratesThatNobodyShares(t *testing.T) {
+	var s Electorates
+	e := s.Share(*among(t, time.Second, "n1"))
+	assert.Same(t, e, s.Share(*among(t, time.Second, "n1")))
+	s.Leave(e)
+	assert.NotEmpty(t, s.all, "another group has it")
+	s.Leave(e)
+	assert.Empty(t, s.all)
+}

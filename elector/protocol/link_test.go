@@ -226,3 +226,17 @@ func TestAnAnswerBondsOnlyWhereNothingHasEndedSince(t *testing.T) {
 		assert.Equal(t, c.allEnd, allEnd, name)
 	}
 }
+
+// A beat that was sent before a heartbeat may come after it. A heartbeat that makes no new bond leaves it to the groups that are
+// bonded; one that makes a bond ends it for all, because it may be of an earlier term than the bond.
+func TestABeatThatIsOvertakenCountsUnlessABondWasMade(t *testing.T) {
+	for _, already := range []bool{true, false} {
+		l := newLinked()
+		var b rpc.Beat
+		l.newest++
+		l.leader.writes(&b, l.newest, rpc.MaxLeavings)
+		bond := l.leader.offers(l.newest)
+		assert.True(t, l.follower.takes(&bond, already))
+		assert.Equal(t, already, l.arrives(&b).beat, "bonded already: %v", already)
+	}
+}

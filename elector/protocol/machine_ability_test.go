@@ -457,6 +457,8 @@ func TestALossForWantOfAbilityIsNamed(t *testing.T) {
 		}
 	}
 	m := Machine{inability: NotAbleDisk}
+	followed := View{Term: 1, Role: memberstate.Follower, Leader: 1}
+	assert.Equal(t, DepartedHandedOver, m.whyGone(&Rules{Self: 2, Voters: r.Voters}, &handed, &followed), "its leader was able")
 	assert.Equal(t, DepartedResigned, m.whyGone(r, &Input{Kind: Resign}, &led))
 	m.office.beat = uint32(r.Timing.Leak)
 	assert.Equal(t, DepartedNoQuorum, m.whyGone(r, &Input{Kind: Ring}, &led))

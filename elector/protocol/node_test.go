@@ -296,6 +296,10 @@ func TestVotingIsCounted(t *testing.T) {
 	assert.Equal(t, []rpc.Kind{
 		rpc.VoteRequest, rpc.VoteResponse, rpc.VoteResponse, rpc.VoteResponse, rpc.VoteResponse,
 	}, d.voting)
+	d.voting = nil
+	d.node.step.Input.Message.From = memberstate.Stranger
+	d.node.fx.Reply(&Message{Body: rpc.Body{Kind: rpc.VoteResponse}})
+	assert.Equal(t, []rpc.Kind{rpc.VoteResponse}, d.voting, "a stranger is answered, too")
 }
 
 // An engine may end its Lead because it has paused its writes. That is no failure.
