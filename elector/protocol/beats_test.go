@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/rpc"
 )
@@ -57,6 +58,62 @@ func TestTheTimeOfABeatIsKnownUntilAnotherTakesItsPlace(t *testing.T) {
 			assert.Equal(t, time.Duration(b.number-back)*time.Second, at, "%d beats ago", back)
 		}
 	}
+}
+
+// A process that was stopped owes nobody the beats of that time. All of them at once would be a storm.
+func TestBeatsAreNotMadeUpForAfterAPause(t *testing.T) {
+	f := newFlock(t)
+	n, every := f.node, DefaultTiming().Heartbeat
+	n.beats.begin(n.peers.members["n1"], n.now, every)
+	n.At(n.now + time.Hour)
+	for range 3 {
+		n.EndTurn()
+	}
+	assert.Len(t, f.sent, 1)
+	assert.Equal(t, n.now+every, n.beats.due)
+}
+
+// Groups that leave their beats to nodes have no alarms at which they would be looked at. So their node looks at all of
+// them with a beat, in the turn in which it is due, or in which it arrives.
+func TestQuietGroupsNoticeWhatHangsAtTheirNode(t *testing.T) {
+	timing := DefaultTiming()
+	for why, c := range map[Inability]struct {
+		hangs  func(*shore)
+		within time.Duration
+	}{
+		NotAbleDisk: {func(s *shore) { s.node.saves.saving, s.node.saves.began = []*Group{{}}, s.node.now }, timing.Detection() + timing.Heartbeat},
+		// It is asked with the next beat.
+		NotAbleSilent: {func(s *shore) { s.judges, s.node.stalled.never = true, false }, timing.Detection() + 2*timing.Heartbeat},
+	} {
+		for name, at := range map[string]func(*crossing) *shore{
+			"leaders":   func(c *crossing) *shore { return c.leads },
+			"followers": func(c *crossing) *shore { return c.follows },
+		} {
+			x := newCrossing(t, 3)
+			for x.passes(2 * time.Second); len(x.leads.beats) == 0; {
+				x.passes(time.Millisecond)
+			}
+			s := at(x)
+			for _, g := range s.groups {
+				require.True(t, g.quiet())
+			}
+			c.hangs(s)
+			x.passes(timing.Detection())
+			assert.Equal(t, 0, s.unable(why), "%s: %v", name, why)
+			x.passes(c.within - timing.Detection())
+			assert.Equal(t, 3, s.unable(why), "%s: %v", name, why)
+		}
+	}
+}
+
+// unable counts the groups whose members are not able to lead for this reason.
+func (s *shore) unable(why Inability) (count int) {
+	for _, g := range s.groups {
+		if s := g.Peek(); s.Inability() == why {
+			count++
+		}
+	}
+	return count
 }
 
 // A beat that this node can make nothing of changes nothing.

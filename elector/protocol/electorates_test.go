@@ -27,7 +27,7 @@ func among(t *testing.T, heartbeat time.Duration, others ...string) *Electorate 
 }
 
 // joins has a group take part that follows n1, and is bonded to it.
-func (f *flock) joins(name string, e *Electorate) *Group {
+func (f *flock) joins(name string, e *Electorate) {
 	f.t.Helper()
 	g := NewGroup(e, name, f.recorder)
 	require.NoError(f.t, g.Restore(memberstate.Record{}, false, memberstate.Position{}))
@@ -39,7 +39,6 @@ func (f *flock) joins(name string, e *Electorate) *Group {
 		f.node.Saved(nil)
 	}
 	require.True(f.t, g.Bonded())
-	return &g
 }
 
 // heartbeatOrders are a short and a long heartbeat, in both orders.
@@ -69,6 +68,24 @@ func TestAGroupMissesItsLeaderWithinItsOwnTime(t *testing.T) {
 			assert.Equal(t, memberstate.Candidate, impatient.Role)
 			assert.Equal(t, memberstate.Follower, patient.Role)
 		})
+	}
+}
+
+// It looks at all of them with each beat.
+func TestAGroupNoticesWhatHangsWithinItsOwnTime(t *testing.T) {
+	for order, heartbeats := range heartbeatOrders {
+		f := newFlock(t)
+		n := f.node
+		for _, heartbeat := range heartbeats {
+			f.joins(heartbeat.String(), among(t, heartbeat, "n1", "n2"))
+		}
+		impatient, patient := f.Group("10ms"), f.Group("1s")
+		n.saves.saving, n.saves.began = []*Group{{}}, n.now
+		n.At(n.now + impatient.Rules.Timing.Detection() + 1)
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1})
+		n.EndTurn()
+		assert.Equal(t, NotAbleDisk, impatient.Inability(), order)
+		assert.Equal(t, Able, patient.Inability(), order)
 	}
 }
 

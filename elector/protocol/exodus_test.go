@@ -23,6 +23,7 @@ type shore struct {
 	messages  []rpc.Message
 	beats     []*rpc.Beat
 	saves     bool
+	judges    bool // whether there is a function that judges all engines
 }
 
 func (s *shore) Groups() []*Group                   { return s.groups }
@@ -39,7 +40,7 @@ func (s *shore) Draw(g *Group, a Alarm) time.Duration {
 	return a.Min
 }
 
-func (s *shore) AskStalled(time.Duration) bool    { return false }
+func (s *shore) AskStalled(time.Duration) bool    { return s.judges }
 func (s *shore) HoldShared(uint32, time.Duration) {}
 
 // crossing is two nodes. The first leads all groups, and a round trip takes a millisecond.
@@ -128,5 +129,35 @@ func TestAnExodusStarvesNoBond(t *testing.T) {
 	for i, g := range c.follows.groups[leave:] {
 		assert.True(t, g.Bonded())
 		assert.True(t, c.leads.groups[leave+i].Rests())
+	}
+}
+
+// Whichever end they leave from, it begins to tell of more than a beat has room for at once, and keeps only so many.
+func TestWhatLeavesIsToldAtOnceAndBounded(t *testing.T) {
+	for name, of := range map[string]func(*crossing) (from *shore, to string, kept *[]rpc.Leaving){
+		"releases": func(c *crossing) (*shore, string, *[]rpc.Leaving) {
+			return c.leads, "n1", &c.leads.node.peers.members["n1"].link.released.kept
+		},
+		"departures": func(c *crossing) (*shore, string, *[]rpc.Leaving) {
+			return c.follows, "n0", &c.follows.node.peers.members["n0"].link.departed.kept
+		},
+	} {
+		const room = 4
+		c := newCrossing(t, room+3)
+		c.passes(2*time.Second + 20*time.Millisecond)
+		from, to, kept := of(c)
+		p := from.node.peers.members[to]
+		from.node.LimitLeavings(room)
+		for i, g := range from.groups[:room+1] {
+			assert.False(t, p.reply, "%s: %d fit in the next beat", name, i)
+			from.node.End(g)
+		}
+		assert.True(t, p.reply, name)
+		session := p.link.own
+		*kept = make([]rpc.Leaving, mostLeavings)
+		from.node.End(from.groups[room+1])
+		assert.NotEqual(t, session, p.link.own, "%s: the session has ended", name)
+		assert.Empty(t, *kept, name)
+		assert.False(t, from.groups[room+2].quiet(), "%s: and all bonds with it", name)
 	}
 }
