@@ -89,3 +89,23 @@ func TestALeaderThatIsWokenOffersAnew(t *testing.T) {
 	f.node.wake(g)
 	assert.Equal(t, g.Beat()+1, g.offers().first)
 }
+
+// It rests when all their nodes have answered a beat that was sent since then, or a departure that is told with the answer would
+// come too late.
+func TestTheLastBondIsWaitedFor(t *testing.T) {
+	f, g, o := offering(t)
+	for _, seat := range []memberstate.Seat{2, 3} {
+		f.node.beats.number++
+		f.node.bondTaken(g, seat, taken(0))
+		assert.Equal(t, f.node.beats.number, o.since)
+	}
+}
+
+// The same answer may come twice. The cohort counts who is bonded, and the group keeps nothing of it that would have to be kept.
+func TestALeaderThatRestsCountsNoBonds(t *testing.T) {
+	f := resting(t)
+	g := f.groups[0]
+	f.node.bondTaken(g, 2, taken(0))
+	f.node.packOne(g)
+	assert.NotNil(t, g.packed)
+}

@@ -31,6 +31,7 @@ type recorder struct {
 	failed  []*TransferError
 	heard   []time.Duration // from the sending of a beat until a quorum had answered
 	voting  []rpc.Kind      // of the requests and answers that were counted
+	cohorts []uint32        // in which a leader began to rest; 0: it beats by itself again
 	dropped []Drop
 	alarm   Alarm
 	pause   uint32
@@ -120,7 +121,7 @@ func (d *recorder) NotTransferred(_ *Group, failed *TransferError, _ bool) {
 }
 
 func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(d.heard, took) }
-func (d *recorder) Rests(*Group, uint32)                     {}
+func (d *recorder) Rests(_ *Group, cohort uint32)            { d.cohorts = append(d.cohorts, cohort) }
 func (d *recorder) CohortHeard(uint32, time.Duration)        {}
 
 func (d *recorder) Voting(_ *Group, m *Message) { d.voting = append(d.voting, m.Kind) }

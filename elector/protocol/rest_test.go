@@ -167,3 +167,69 @@ func TestAReturningMemberCallsOneLeaderAfterAnother(t *testing.T) {
 	n.EndTurn()
 	assert.Len(t, c.groups, leaders-2*steps)
 }
+
+// There may be very many leaders to call. Meanwhile no quorum answers any of them.
+func TestALostQuorumDoesNotWaitUntilAllLeadersAreCalled(t *testing.T) {
+	f, c := leasing(t, 3)
+	n := f.node
+	n.At(c.losesQuorum(n.now))
+	c.called = n.now
+	n.EndTurn()
+	for _, g := range f.groups {
+		assert.False(t, g.Rests())
+	}
+}
+
+// A process may have been stopped for hours. A leader steps down after so many heartbeats anyway.
+func TestALeaderThatWakesHasMissedNoMoreHeartbeatsThanItMay(t *testing.T) {
+	f, _ := leasing(t, 1)
+	n, g := f.node, f.groups[0]
+	n.At(n.now + time.Hour)
+	n.wake(g)
+	assert.EqualValues(t, g.Rules.Timing.Leak, g.Beat()-g.HeardBeat())
+}
+
+// The beats that it has not sent itself have been measured for its cohort.
+func TestALeaderThatWakesMeasuresNoQuorum(t *testing.T) {
+	f, g, _ := restsAfterABeat(t, 0)
+	f.later(g.Rules.Timing.Heartbeat)
+	f.node.Give(g, &Input{Kind: Served}, nil)
+	require.False(t, g.Rests())
+	assert.Empty(t, f.heard)
+}
+
+// Its cohort's rules say who is to be called, and when. So it rests with others only if their rules are the same.
+func TestALeaderRestsWithThoseOfTheSameRulesOnly(t *testing.T) {
+	for changed, want := range map[bool]uint32{false: 7, true: 10} {
+		f, c := leasing(t, 2)
+		n, g := f.node, f.groups[0]
+		n.wake(g)
+		n.beats.newest = 9
+		if changed {
+			rules := *c.rules
+			rules.Preferred = memberstate.SetOf(2)
+			g.Rules = &rules
+		}
+		n.rest(g)
+		assert.Equal(t, want, g.cohort.number)
+		assert.Equal(t, []uint32{0, want}, f.cohorts, "its metrics are those of this cohort, which need not be the newest")
+		assert.Same(t, c, f.groups[1].cohort)
+	}
+}
+
+// A member of whose node nothing is known may start at any time. A voter asks for votes then, and is noticed by that. But without
+// a pre-vote it deposes a leader that it has not heard, and an observer asks for nothing.
+func TestWhoseNodeIsUnknownIsSentHeartbeatsUnlessItWouldAsk(t *testing.T) {
+	for _, c := range []struct {
+		preVote, voter, sent bool
+	}{{true, true, false}, {true, false, true}, {false, true, true}, {false, false, true}} {
+		f := resting(t)
+		n, g := f.node, f.groups[0]
+		g.Rules.PreVote = c.preVote
+		if !c.voter {
+			g.Rules.Voters = g.Rules.Voters.Without(3)
+		}
+		require.Zero(t, n.peerOf(g, 3).link.peer)
+		assert.Equal(t, c.sent, n.needsHeartbeats(g, 3), "%+v", c)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // leasing is a flock of leaders with leases that rest on n1 and n2 in one cohort, whose lease has just begun.
@@ -228,4 +229,41 @@ func TestALoneVoterNeedsNoAnswer(t *testing.T) {
 	c.peers[0].offers = 1
 	n.nextBeat()
 	assert.Equal(t, []sharedHold{{7, c.rules.leaseFrom(n.now)}}, f.shared)
+}
+
+// Its own heartbeats may be answered although the beats of its node are not. If it rested, it would have no lease but theirs.
+func TestALeaderDoesNotRestUnderALeaseThatIsOver(t *testing.T) {
+	for _, leases := range []bool{true, false} {
+		f, c := leasing(t, 1)
+		n, g := f.node, f.groups[0]
+		c.rules.Timing.Leak = 2
+		if c.rules.Lease = 0; leases {
+			c.rules.Lease = c.rules.Timing.Detection()
+		}
+		beat := n.now
+		over := beat + c.rules.Timing.Detection() - c.rules.Timing.DriftMargin
+		n.beats.every = c.rules.Timing.Heartbeat
+		for _, p := range c.peers {
+			p.spokeAt, p.link.answered = n.now, 1
+		}
+		n.wake(g)
+		g.duties.lease.until = over + time.Hour
+		n.At(over - 1)
+		assert.True(t, n.mayRest(g), "leases: %v", leases)
+		n.At(over)
+		assert.Equal(t, !leases, n.mayRest(g))
+	}
+}
+
+// It takes an answer of a node that has given up all its leaders for none: nobody there has promised anything for it.
+func TestTheAnswerOfANodeThatHasGivenUpRenewsNoLease(t *testing.T) {
+	for epoch, renewed := range []bool{true, false} {
+		f, c := leasing(t, 1)
+		n := f.node
+		n.beats.count(n.now + c.rules.Timing.Heartbeat)
+		n.At(n.now + c.rules.Timing.Heartbeat + 1)
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Epoch: uint32(epoch), Answers: 1})
+		assert.Equal(t, renewed, len(f.shared) > 0, "epoch %d", epoch)
+		assert.True(t, f.groups[0].Rests())
+	}
 }
