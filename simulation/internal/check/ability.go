@@ -115,10 +115,11 @@ func (c *Checker) Receives(at *Node) {
 	at.received = *c.now
 }
 
-// admits checks a member after a turn in which it has received a message, so that its node has looked at it: if something has not
-// returned for long, it must say that it is not able. (What follows if an engine does not vouch, ableLeads demands.)
+// admits checks a member at which its node has looked, because it has received a message in this turn, or because nodes exchange
+// beats for it: if something has not returned for long, it must say that it is not able. (What follows if an engine does not
+// vouch, ableLeads demands.)
 func (c *Checker) admits(n *Member) {
-	if n.Received != *c.now || n.Group.Waits() || n.Group.State().Role == memberstate.Observer || n.Node.Sluggish > 0 {
+	if n.Shown.Stopped || n.Group.Waits() || n.Group.State().Role == memberstate.Observer || n.Node.Sluggish > 0 {
 		return
 	}
 	long := func(since int64, within time.Duration) bool {

@@ -162,7 +162,9 @@ func (c *Checker) Turned(n *Member) {
 	}
 	c.inOffice(n)
 	c.handsOver(n)
-	c.admits(n)
+	if n.Received == *c.now {
+		c.admits(n)
+	}
 }
 
 // Says checks a message that leaves a member, at a time of its node's clock.

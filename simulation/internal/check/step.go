@@ -176,5 +176,7 @@ func (c *Checker) Watched(n *Member, by protocol.Watch, takesPart bool) {
 		c.Violated(invariant.NeverStuck, n, "nothing makes its node look at it again")
 	case by.Quiet() && by != protocol.WatchLeader && by != protocol.WatchCohort:
 		c.Violated(invariant.NeverStuck, n, "it leaves its heartbeats to nodes, but it has an alarm, or a step of it waits (%05b)", by)
+	case by.Quiet():
+		c.admits(n)
 	}
 }
