@@ -92,6 +92,20 @@ func TestNoMoreIsGivenThanThereIsRoomFor(t *testing.T) {
 	assert.NotSame(t, first, n.chooseGifts(roomFor(p, 10))[0].group, "another time another one")
 }
 
+// A group that has just come would have two gaps soon after one another.
+func TestAGroupThatHasJustComeStays(t *testing.T) {
+	f := resting(t)
+	n, g := f.node, f.groups[0]
+	g.notes.set(isLed, true)
+	p := n.peerOf(g, 2)
+	n.stands.led, p.leads = 1000, 1
+	n.Balance(time.Second)
+	n.balancing.begins(g, n.now)
+	assert.Empty(t, n.chooseGifts(roomFor(p, 1)))
+	n.now += stays * time.Second
+	assert.Len(t, n.chooseGifts(roomFor(p, 1)), 1)
+}
+
 // A leader that is not preferred offers its group to those that are anyway.
 func TestAGroupWithPreferredMembersGoesFromOneToAnotherOrStays(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -347,6 +347,20 @@ func TestThePauseOfAnEarlierHandoverIsNotThatOfThisOne(t *testing.T) {
 	assert.Equal(t, []string{"ask ledger 1"}, d.did())
 }
 
+// The engine may still be about to answer the earlier one, and then its number must not have been given again.
+func TestAnEarlierPauseRunsBesideTheNewestOne(t *testing.T) {
+	d, f := pair(t)
+	d.node.Withdraw(&d.group, d.order(f), errors.New("enough"))
+	first := d.pause
+	d.did()
+	d.order(f)
+	require.NotEqual(t, first, d.pause)
+	d.node.PauseEnded(&d.group, d.pause, nil)
+	assert.EqualValues(t, 1, d.group.duty().pause.running)
+	d.node.PauseEnded(&d.group, first, nil)
+	assert.Zero(t, d.group.duty().pause.running)
+}
+
 // A transfer is done when its heir leads, and not before.
 func TestATransferWaitsForTheNextLeader(t *testing.T) {
 	again := `settled: elector: leadership was not transferred: "n0" leads term 4`

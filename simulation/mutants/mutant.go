@@ -37,7 +37,7 @@ var rare = []string{
 	"answer-to-an-earlier-offer-bonds", "bond-of-an-earlier-office", "bond-older-than-an-epoch", "resting-leader-woken-by-the-judge",
 	"drained-at-once", "stuck-group-tried-as-often", "stuck-group-given-up-after-one-try", "stuck-group-waits-although-another-node-serves",
 	"older-standing-believed", "refused-group-keeps-others-waiting",
-	"unable-members-have-early-turns", "balance-gives-what-has-just-come", "balance-turns-the-difference",
+	"pauses-that-still-run-forgotten", "unable-members-have-early-turns", "balance-gives-what-has-just-come", "balance-turns-the-difference",
 	"heartbeats-keep-silent-about-ability",
 }
 
