@@ -38,7 +38,7 @@ var rare = []string{
 	"drained-at-once", "stuck-group-tried-as-often", "stuck-group-given-up-after-one-try", "stuck-group-waits-although-another-node-serves",
 	"older-standing-believed", "refused-group-keeps-others-waiting",
 	"pauses-that-still-run-forgotten", "unable-members-have-early-turns", "balance-gives-what-has-just-come", "balance-turns-the-difference",
-	"heartbeats-keep-silent-about-ability",
+	"heartbeats-keep-silent-about-ability", "stopped-process-taken-for-a-hanging-judge",
 }
 
 func isRare(m *mutant) bool { return slices.Contains(rare, m.Name) }
