@@ -1,12 +1,14 @@
-// Mute nodes: a node that has exchanged beats is started again without them, or with an older version.
+// Mute nodes: a node is started without beats, or with an older version.
 //
-// Leaders that rest do without the members there, as if the node were dead. A voter there
-// asks for votes after a while, and is noticed. An observer never asks for anything, so it would find no leader. So
-// every few heartbeats a node wakes one of the leaders that rest and have a member at a silent node, to send that one a
+// Leaders that rest do without the members there, as if the node were dead. A voter there asks for votes after a while,
+// and is noticed, unless it hears its leader by appends. Then its leader would not know that it is a part of its quorum. An
+// observer never asks for anything, so it would find no leader. So every few heartbeats a node wakes one of the leaders that rest and have a member at a silent node, to send that one a
 // heartbeat. This costs the same for any number of groups. If anything comes from the silent node, it is mute and not
 // dead: all leaders that rest and have a member there are called, and beat by themselves as long as members there answer.
 
 package protocol
+
+import "github.com/hustings/hustings/memberstate"
 
 // mute says whether a node is there although it sends no beats any more.
 func (n *Node) mute(p *peer) bool {
@@ -15,7 +17,7 @@ func (n *Node) mute(p *peer) bool {
 
 // hearsMute takes in that a message has come from a node, for a group whose leader offers it bonds.
 func (n *Node) hearsMute(p *peer) {
-	if p.spokeAt == 0 || !n.silent(p) {
+	if !n.silent(p) {
 		return
 	}
 	known := n.mute(p)
@@ -31,7 +33,7 @@ func (n *Node) probe() {
 		return
 	}
 	for _, p := range n.beats.peers {
-		if p.link.peer == 0 || p.deaf || !n.silent(p) || n.mute(p) {
+		if p.deaf || !n.silent(p) || n.mute(p) {
 			continue
 		}
 		for _, c := range n.beats.rest {
@@ -43,9 +45,10 @@ func (n *Node) probe() {
 	}
 }
 
-// probeIn has a leader that rests send a member a heartbeat, and rest again if nothing comes back.
+// probeIn has a leader that rests send a member a heartbeat, and rest again if nothing comes back. It had given up all others
+// that are not bonded before it rested, so it does not wait for them anew.
 func (n *Node) probeIn(g *Group, p *peer) {
 	n.wake(g)
 	o := g.offers()
-	o.before, o.rings = o.before.With(g.Members.Seat(p.id)), countsPresent-2
+	o.present, o.before, o.rings = 0, memberstate.SetOf(g.Members.Seat(p.id)), countsPresent-2
 }

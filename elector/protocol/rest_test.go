@@ -233,3 +233,13 @@ func TestWhoseNodeIsUnknownIsSentHeartbeatsUnlessItWouldAsk(t *testing.T) {
 		assert.Equal(t, c.sent, n.needsHeartbeats(g, 3), "%+v", c)
 	}
 }
+
+// Whoever rests without it has to know, not only the leader that has asked.
+func TestAllLeadersAreCalledForANodeThatWasNeverHeard(t *testing.T) {
+	f := resting(t)
+	n, c := f.node, f.groups[0].cohort
+	c.seats, n.beats.rest = memberstate.SetOf(2), []*cohort{c}
+	n.At(time.Hour)
+	n.hearsMute(n.peerOf(f.groups[0], 3))
+	assert.Equal(t, n.now, c.called)
+}

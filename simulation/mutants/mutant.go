@@ -39,6 +39,7 @@ var rare = []string{
 	"older-standing-believed", "refused-group-keeps-others-waiting",
 	"pauses-that-still-run-forgotten", "unable-members-have-early-turns", "balance-gives-what-has-just-come", "balance-turns-the-difference",
 	"heartbeats-keep-silent-about-ability", "stopped-process-taken-for-a-hanging-judge",
+	"unknown-node-is-not-asked", "unknown-node-is-called-in-one-group-only",
 }
 
 func isRare(m *mutant) bool { return slices.Contains(rare, m.Name) }
