@@ -75,15 +75,21 @@ func TestAGroupIsKeptWhileANodeThatHadItIsAway(t *testing.T) {
 	})
 }
 
+// endsAtTwo has two nodes end the group, one after the other. The first one is away by then, and connected anew.
+func (r *routed) endsAtTwo() {
+	r.t.Helper()
+	ended := operator.Row{Group: "g", Term: 5, Ended: true}
+	r.says(0, row(5, "n2"))
+	r.says(1, row(5, "n2"))
+	r.says(0, ended)
+	r.loses(0)
+	r.says(1, ended)
+}
+
 // Restarts of two nodes may overlap. The one that is back first says nothing of what the other will have.
 func TestAGroupIsKeptForTheSecondOfTwoNodesThatAreAway(t *testing.T) {
 	withRouter(t, 2, func(r *routed) {
-		ended := operator.Row{Group: "g", Term: 5, Ended: true}
-		r.says(0, row(5, "n2"))
-		r.says(1, row(5, "n2"))
-		r.says(0, ended)
-		r.loses(0)
-		r.says(1, ended)
+		r.endsAtTwo()
 		r.loses(1)
 		r.says(0)
 		r.assertLeads(5, "n2", "node 1 may have it again")
@@ -95,12 +101,7 @@ func TestAGroupIsKeptForTheSecondOfTwoNodesThatAreAway(t *testing.T) {
 // Such a group has ended indeed if the node comes back without it.
 func TestAGroupIsForgottenWhenTheNodeThatHadItIsBackWithoutIt(t *testing.T) {
 	withRouter(t, 2, func(r *routed) {
-		ended := operator.Row{Group: "g", Term: 5, Ended: true}
-		r.says(0, row(5, "n2"))
-		r.says(1, row(5, "n2"))
-		r.says(0, ended)
-		r.loses(0)
-		r.says(1, ended)
+		r.endsAtTwo()
 		r.assertLeads(5, "n2")
 		r.says(0)
 		r.assertNone()
