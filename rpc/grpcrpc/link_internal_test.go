@@ -145,6 +145,7 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 		"no route to one":      {[]string{"224.0.0.1:1", deaf(t)}, false, true},
 		"no route at all":      {[]string{"224.0.0.1:1"}, false, false},
 		"one cannot be called": {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
+		"nor can the first":    {[]string{"127.0.0.1:99999", deaf(t)}, false, false},
 	} {
 		here, gone := probeAll(t.Context(), c.targets)
 		assert.Equal(t, [2]bool{c.here, c.gone}, [2]bool{here, gone}, name)
