@@ -1,16 +1,17 @@
 // Mute nodes: a node is started without beats, or with an older version.
 //
 // Leaders that rest do without the members there, as if the node were dead. A voter there asks for votes after a while,
-// and is noticed, unless it hears its leader by appends. Then its leader would not know that it is a part of its quorum. An
-// observer never asks for anything, so it would find no leader. So every few heartbeats a node wakes one of the leaders that rest and have a member at a silent node, to send that one a
-// heartbeat. This costs the same for any number of groups. If anything comes from the silent node, it is mute and not
-// dead: all leaders that rest and have a member there are called, and beat by themselves as long as members there answer.
+// and is noticed, unless it hears its leader by appends: then its leader would not know that it has this voter in its
+// quorum. An observer never asks for anything, so it would find no leader. So every few heartbeats a node wakes one of
+// the leaders that rest and have a member at a silent node, to send that one a heartbeat. This costs the same for any
+// number of groups. If anything comes from the silent node, it is mute and not dead: all leaders that rest and have a
+// member there are called, and beat by themselves as long as members there answer.
 
 package protocol
 
 import "github.com/hustings/hustings/memberstate"
 
-// mute says whether a node is there although it sends no beats any more.
+// mute says whether a node is there although it sends no beats.
 func (n *Node) mute(p *peer) bool {
 	return p.muteAt != 0 && n.silent(p) && n.now-p.muteAt < countsPresent*n.beats.every
 }
