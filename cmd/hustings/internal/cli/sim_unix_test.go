@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,6 +46,10 @@ func (f full) Write([]byte) (int, error) {
 	select {}
 }
 
+// betweenSignals is the pause between two signals to a process. Go's runtime ends a process in the signal's handler, which the next signal interrupts;
+// if each comes at once, the handlers fill their stack, and the process ends by SIGSEGV.
+const betweenSignals = 5 * time.Millisecond
+
 // interrupted runs the command in a child process, sends it a signal until it ends, and returns what it has printed and how it ended.
 func interrupted(t *testing.T, by syscall.Signal, command string, env ...string) (stdout string, failed *exec.ExitError) {
 	t.Helper()
@@ -64,11 +68,15 @@ func interrupted(t *testing.T, by syscall.Signal, command string, env ...string)
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	for len(ended) == 0 {
+	for err = error(nil); err == nil; {
 		_ = child.Process.Signal(by) // it may have ended just now
-		runtime.Gosched()
+		select {
+		case err = <-ended:
+			require.Error(t, err, "an interrupted command ends with an error")
+		case <-time.After(betweenSignals):
+		}
 	}
-	require.ErrorAs(t, <-ended, &failed)
+	require.ErrorAs(t, err, &failed)
 	return out.String(), failed
 }
 
