@@ -268,7 +268,6 @@ var handwritten = []mutant{
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "return max(r.Timing.Detection(), m.expects(), m.Promise)", "return r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\t\tm.stepDown(out)\n\t\tm.armRest(r, out)", "\t\tm.stepDown(out)", ""},
-	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif preVote && r.Voters.Has(q.From) && q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n", ""},

@@ -143,7 +143,7 @@ var aloneFault = []lone{
 	{"restart-forgets-the-vote", "crash-all", "", 0},
 	{"promise-forgotten-on-restart", "rolling-restart", "", 0},
 	{"silent-peer-waited-for", "never-back", "", 0},
-	{"alarm-lost-while-the-process-stands-still", "pause", "", 0},
+	{"term-regained-with-its-quorum", "pause", "", 0},
 	{"beat-answers-credited-to-the-newest", "slow-node", "", 0},
 	{"promise-shorter-by-the-margin", "clock-rate", "leader-minority", 4096},
 	{"takes-over-while-an-old-lead-runs", "transfer", "", 0},
