@@ -32,6 +32,7 @@ func TestAProtectedNodeIsNotDrained(t *testing.T) {
 	assert.Regexp(t, ` draining +1 +1 .* protected, drained 0 of 1$`, succeed(t, "nodes", "-a", leader)[1+at])
 	assert.Contains(t, succeed(t, "nodes", "-a", leader, "--json")[at], `"protected":true,"drain":{"state":"draining","led":1,"waiting":1,"moving":0,"moved":0,"protected":true}`)
 
+	assert.Equal(t, []string{fmt.Sprintf(`{"address":%q,"node":"n%d","protected":true}`, leader, at)}, succeed(t, "protect", "on", "-a", leader, "--json"))
 	assert.Equal(t, []string{fmt.Sprintf(`{"address":%q,"node":"n%d","protected":false}`, leader, at)}, succeed(t, "protect", "off", "-a", leader, "--json"))
 	assert.Equal(t, []string{fmt.Sprintf("n%d at %s is protected no more", at, leader)}, succeed(t, "protect", "off", "-a", leader))
 	succeed(t, "drain", "-a", leader)

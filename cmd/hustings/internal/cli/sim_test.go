@@ -38,6 +38,18 @@ func TestTheSameSeedsHaveTheSameDigest(t *testing.T) {
 	assert.NotEqual(t, r.Digest, simulated(t, "--seeds", seeds, "--first", "200").Digest)
 }
 
+// Readers and scripts look for the parts of a report where they were last time.
+func TestTheReportHasItsPartsInOrder(t *testing.T) {
+	report := strings.Join(succeed(t, "sim", "--seeds", "2", "--duration", "1s"), "\n")
+	parts := []string{"2 seeds from 0", " events, ", "a healed majority had a leader after ", "fault ", "worlds with ", "note: the fault ", "note: the invariant ", "note: the condition ", "digest ", "no invariant was violated"}
+	at := make([]int, len(parts))
+	for i, part := range parts {
+		at[i] = strings.Index(report, part)
+		assert.GreaterOrEqual(t, at[i], 0, part)
+	}
+	assert.IsIncreasing(t, at)
+}
+
 // A seed that is played alone, by the command line that a failure prints, is the same world
 // as in a campaign.
 func TestAReplayedSeedIsTheSameWorld(t *testing.T) {
