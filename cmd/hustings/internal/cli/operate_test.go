@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 	"github.com/hustings/hustings/internal/effort"
@@ -72,6 +74,60 @@ func hanging(t *testing.T) string {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, l.Close()) })
 	return l.Addr().String()
+}
+
+// unanswering returns the address of a node that answers nothing, and a channel that says that it was asked.
+func unanswering(t *testing.T) (address string, asked <-chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	questions := make(chan struct{}, 1)
+	server, ended := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		select {
+		case questions <- struct{}{}:
+		default: // once is enough
+		}
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	})), make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		assert.NoError(t, <-ended)
+	})
+	return l.Addr().String(), questions
+}
+
+// Ctrl-C must not have to wait for a node.
+func TestEveryQuestionToANodeCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"status", "status --group orders", "watch", "transfer --to n1 --group orders", "resign --group orders", "drain", "undrain", "protect on", "balance on",
+		"nodes", "table", "settings --group orders", "balance plan",
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			address, asked := unanswering(t)
+			root, ended := newRoot(), make(chan error, 1)
+			root.SetArgs(append(strings.Fields(command), "-a", address, "--timeout", "1h"))
+			root.SetOut(io.Discard)
+			root.SetErr(io.Discard)
+			ctx, interrupt := context.WithCancel(t.Context())
+			go func() { ended <- root.ExecuteContext(ctx) }()
+			select {
+			case <-asked:
+			case err := <-ended:
+				require.NoError(t, err, "it ended before it asked")
+			}
+			interrupt()
+			select {
+			case err := <-ended:
+				assert.Error(t, err)
+			case <-time.After(enough):
+				assert.Fail(t, "it still waits for the node")
+			}
+		})
+	}
 }
 
 func TestOneAddressShowsTheWholeGroup(t *testing.T) {
