@@ -88,7 +88,6 @@ var needFault = []pair{
 	{"store-not-synced", "torn-tail", 0},
 	{"lease-held-against-the-wall-clock", "wall-jump", 0},
 	{"broken-ledger-relied-on", "ledger-breaks", 0},
-	{"answer-for-the-pause-before-believed", "late-answer", 0},
 	{"impossible-append-believed", "stray-append", 0},
 	{"observer-stands-on-command", "stand", 0},
 	{"plain-requests-depose", "without-pre-vote", 0},
@@ -125,9 +124,6 @@ type lone struct {
 // aloneFault has the faults for which others stand in: if all faults strike, every mutant noticed with one of these is
 // noticed without it, too. So only where it strikes alone does it show that the fault still works.
 var aloneFault = []lone{
-	{"beat-answers-credited-to-the-newest", "delay", "", 0},
-	{"beat-answers-credited-to-the-newest", "heavy-tail", "", 0},
-	{"beat-answers-credited-to-the-newest", "slow-link", "", 0},
 	{"beats-never-expire", "stale-message", "", 0},
 	{"ledger-by-index-only", "one-way-cut", "", 4096},
 	{"ledger-by-index-only", "partition", "", 0},
@@ -148,7 +144,6 @@ var aloneFault = []lone{
 	{"promise-forgotten-on-restart", "rolling-restart", "", 0},
 	{"silent-peer-waited-for", "never-back", "", 0},
 	{"term-regained-with-its-quorum", "pause", "", 0},
-	{"beat-answers-credited-to-the-newest", "slow-node", "", 0},
 	{"promise-shorter-by-the-margin", "clock-rate", "leader-minority", 4096},
 	{"takes-over-while-an-old-lead-runs", "transfer", "", 0},
 	{"restart-forgets-the-vote", "kill-in-save", "", 0},
@@ -159,6 +154,7 @@ var aloneFault = []lone{
 	{"hold-does-not-grow", "ability-flaps", "", 0},
 	{"hold-does-not-grow", "lead-hangs", "resign", 0},
 	{"hold-does-not-grow", "pause-hangs", "transfer", 0},
+	{"answer-for-the-pause-before-believed", "late-answer", "transfer", 0},
 	{"waits-for-its-ledger-in-office", "ledger-end-hangs", "transfer", 0},
 	{"hanging-judge-not-noticed", "stalled-hangs", "", 0},
 	{"takes-over-although-it-is-not-able", "not-electable", "transfer", 0},
@@ -182,6 +178,10 @@ var aloneFault = []lone{
 var aloneFaultPlainly = []lone{
 	{"lease-by-those-who-are-not-ready", "loss", "", 0},
 	{"second-answer-counted-as-anothers", "duplicate", "", 0},
+	{"beat-answers-credited-to-the-newest", "delay", "", 1024},
+	{"beat-answers-credited-to-the-newest", "heavy-tail", "", 1024},
+	{"beat-answers-credited-to-the-newest", "slow-link", "", 1024},
+	{"beat-answers-credited-to-the-newest", "slow-node", "", 1024},
 }
 
 // unneeded are the faults that no mutant was found to need, with the reason why they strike all the same.
