@@ -2,7 +2,9 @@ package mem_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,34 @@ func TestAnEndedListenerIsNotWoken(t *testing.T) {
 		assert.Equal(t, map[string]string{"first": "a", "second": "ab"}, heard)
 		second()
 		listening.Wait()
+	})
+}
+
+// A listener may free what it uses to listen once Listen has returned, even if that is while others are woken.
+func TestNobodyIsWokenWhoseListenHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const listeners = 3
+		s, listening, woken := new(mem.Store), sync.WaitGroup{}, 0
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range listeners {
+			listening.Go(func() {
+				var returned atomic.Bool
+				assert.ErrorIs(t, s.Listen(ctx, func(string) {
+					assert.False(t, returned.Load())
+					woken++
+					cancel()
+					for range 1000 { // time for the others to return
+						runtime.Gosched()
+					}
+				}), context.Canceled)
+				returned.Store(true)
+			})
+		}
+		synctest.Wait()
+		require.NoError(t, s.Wake(t.Context(), "g"))
+		listening.Wait()
+		assert.Equal(t, listeners, woken)
 	})
 }
 
