@@ -310,6 +310,47 @@ func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 	}
 }
 
+// held is a handler that looks whether it could be stopped while it is called.
+type held struct {
+	by    *Transport
+	calls int
+	free  bool
+}
+
+func (h *held) Receive([]rpc.Message) { h.call() }
+func (h *held) ReceiveBeat(*rpc.Beat) { h.call() }
+func (h *held) PeerLost(string)       { h.call() }
+
+func (h *held) call() {
+	h.calls++
+	if h.by.handling.TryLock() {
+		h.free = true
+		h.by.handling.Unlock()
+	}
+}
+
+// Once stop has returned, no call of the handler is under way, whatever it is about.
+func TestStopWaitsForEveryCallOfTheHandler(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener})
+	require.NoError(t, err)
+	defer tr.Close()
+	for what, call := range map[string]func(){
+		"messages": func() { tr.deliver(make([]rpc.Message, 1)) },
+		"a beat":   func() { tr.deliverBeat(new(rpc.Beat)) },
+		"a loss":   func() { tr.reportLost("a", "its connection broke") },
+	} {
+		h := &held{by: tr}
+		stop, err := tr.Serve(h)
+		require.NoError(t, err)
+		call()
+		stop()
+		assert.Equal(t, 1, h.calls, what)
+		assert.False(t, h.free, "stop does not wait for %s", what)
+	}
+}
+
 // A process that is being ended may accept connections for a moment, and close them.
 func TestAProcessThatIsBeingEndedIsProbedUntilItIsGone(t *testing.T) {
 	l, _ := linkTo(t)
