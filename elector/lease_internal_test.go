@@ -74,6 +74,28 @@ func TestALeaseEndsTheOfficeOfItsTermAlone(t *testing.T) {
 	}
 }
 
+// So may one that groups share.
+func TestASharedLeaseEndsTheOfficeOfItsTermAlone(t *testing.T) {
+	for _, of := range []memberstate.Term{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			const until, number = time.Second, 7
+			h, el := neverLeads(t)
+			e, x, l := (*engine)(el), el.ensureExtras(), office.NewLease(of, until)
+			l.Watch(h.elapsed, func() {})
+			x.lease.Store(l)
+			h.shared[number] = office.NewShared(until, h.elapsed, func() {})
+			e.Share(number)
+			o := office.Open(2)
+			x.office.Store(o)
+			<-time.After(until)
+			synctest.Wait()
+			assert.Equal(t, of != 2, isOpen(o), "a lease of term %d", of)
+			l.End()
+			h.shared[number].End()
+		})
+	}
+}
+
 // The timer of the lease found no office to close, because the office was not open yet.
 func TestLeadIsNotCalledUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
