@@ -46,6 +46,24 @@ func TestWatchersSeeTheLatestValueAndEnd(t *testing.T) {
 	}
 }
 
+// No other change follows, so a watcher that misses this one waits for ever. The change must come while the watcher begins to wait,
+// and seldom does, so there are many rounds.
+func TestNoWatcherMissesTheLastChange(t *testing.T) {
+	for range 40_000 {
+		var l level.Level[bool]
+		l.Set(false)
+		var watching sync.WaitGroup
+		for range 2 {
+			watching.Go(func() {
+				for range l.Watch(t.Context(), func(changed bool) bool { return changed }) {
+				}
+			})
+		}
+		l.Update(func(bool) (bool, bool) { return true, true })
+		watching.Wait()
+	}
+}
+
 func TestWatchingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l level.Level[int]
