@@ -130,6 +130,36 @@ func TestAHostThatIsClosedGoesOnDrainingIfAnotherGroupHasBegun(t *testing.T) {
 	})
 }
 
+// A group that nobody can take over is served as long as others are handed over.
+func TestAHostThatIsClosedLeadsWhatItIsLeftWithUntilTheRestIsHandedOver(t *testing.T) {
+	withFleetOf(t, &fleet{groups: 600, timing: elector.DefaultTiming()}, func(f *fleet) {
+		host := f.hosts[0]
+		alone := join(t, host, "alone", "n0")
+		require.NoError(t, alone.Start())
+		<-time.After(time.Second)
+		require.Greater(t, host.Progress().Led, protocol.UsualMoves)
+		closed := order(host.Close)
+		looks, led := 0, 0
+		for {
+			leads := alone.Status().Role == memberstate.Leader
+			if p := host.Progress(); p.Waiting+p.Moving == 0 {
+				break
+			}
+			looks++
+			if leads {
+				led++
+			}
+			<-time.After(100 * time.Microsecond)
+		}
+		assert.Greater(t, looks, 10)
+		assert.Equal(t, looks, led)
+		<-time.After(time.Minute)
+		require.NoError(t, closed.answered(t))
+		assert.True(t, alone.Status().Stopped)
+		f.start(0)
+	})
+}
+
 func TestAHostThatNobodyAnswersIsClosedSoon(t *testing.T) {
 	withFleetOf(t, &fleet{groups: 900, timing: elector.DefaultTiming()}, func(f *fleet) {
 		f.isolate(0, true)
