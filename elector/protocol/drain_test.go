@@ -218,3 +218,16 @@ func TestAHandoverOfAnEarlierDrainIsNotCounted(t *testing.T) {
 		n.Withdraw(g, first, ErrTransferFailed)
 	}
 }
+
+// Two operators may disagree: one lets the node serve again while groups wait for their turn, and the other drains it anew.
+func TestAGroupThatWaitedWhenADrainEndedWaitsAgain(t *testing.T) {
+	c := newCrossing(t, 3)
+	c.passes(200 * time.Millisecond)
+	n := c.leads.node
+	n.Drain(1)
+	n.EndTurn()
+	require.Equal(t, 1, n.Progress().Moving, "the others wait")
+	n.Serve()
+	n.Drain(1)
+	assert.ElementsMatch(t, c.leads.groups, n.draining.waiting)
+}
