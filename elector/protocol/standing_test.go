@@ -112,3 +112,27 @@ func TestANodeThatIsElectedIsDrainedNoMoreAtOnce(t *testing.T) {
 	assert.Equal(t, rpc.Draining, n.draining.shown.Standing.State)
 	assert.Equal(t, 1, n.draining.shown.Led)
 }
+
+// A node says in its beats that it does not serve, and it says so when that is over. Of a member that is not able only the member's
+// answers tell.
+func TestAnAnswerToAnOfferSaysWhatBeatsDoNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(n *Node, g *Group)
+		unable  memberstate.Set
+	}{
+		"it is able":                                {func(*Node, *Group) {}, 0},
+		"its node drains":                           {func(n *Node, _ *Group) { n.Drain(0) }, 0},
+		"it is ordered not to lead":                 {func(n *Node, g *Group) { n.Electable(g, false) }, memberstate.SetOf(1)},
+		"it is ordered so, and its node drains too": {func(n *Node, g *Group) { n.Drain(0); n.Electable(g, false) }, memberstate.SetOf(1)},
+	} {
+		f := newFlock(t)
+		n, g := f.node, f.groups[0]
+		c.happens(n, g)
+		n.Deliver(g, f.heartbeat(g))
+		n.EndTurn()
+		answer := f.post[len(f.post)-1]
+		assert.Equal(t, rpc.Success, answer.Result, name)
+		assert.NotNil(t, answer.Bond, name)
+		assert.Equal(t, c.unable, answer.Unable, name)
+	}
+}
