@@ -173,6 +173,21 @@ func TestTheObstacleOfAVoter(t *testing.T) {
 	}
 }
 
+// If any voter may take over, the error says of each why it did not, whether it was asked or not. If one was chosen, the error is about that
+// one alone.
+func TestAHandoverToAnyoneNamesTheObstacleOfEveryVoter(t *testing.T) {
+	for reason, want := range map[HandoverReason][]string{
+		ToAnyone: {"n1", "n2"}, ToAble: {"n1", "n2"}, ToNamed: {"n1"}, ToPreferred: {"n1"},
+	} {
+		d := newRecorders(t, 3)[0]
+		var named []string
+		for _, o := range d.node.obstacles(&d.group, &attempt{reason: reason, asked: memberstate.SetOf(2)}) {
+			named = append(named, o.Voter)
+		}
+		assert.Equal(t, want, named, "reason %d", reason)
+	}
+}
+
 // Indexes are compared only within a term.
 func TestHowFarAVoterIsBehind(t *testing.T) {
 	for want, ledger := range map[string]memberstate.Position{
