@@ -105,6 +105,23 @@ func TestALeaderThatRestsKnowsWhenItsNextOfferIsDue(t *testing.T) {
 	}
 }
 
+// A leader asks for a new term once in a detection time. So it still knows when it wakes that it has asked just before it rested.
+func TestALeaderThatRestsKnowsWhenItMayAskForANewTerm(t *testing.T) {
+	for what, c := range map[string]struct{ beat, asked, knows uint32 }{
+		"it has never asked":                   {beat: 20, asked: 0, knows: 17},
+		"it has asked long ago":                {beat: 20, asked: 9, knows: 17},
+		"it may ask again":                     {beat: 20, asked: 17, knows: 17},
+		"it may not ask at the next beat":      {beat: 20, asked: 18, knows: 18},
+		"it has asked with its newest beat":    {beat: 20, asked: 20, knows: 20},
+		"the numbers have wrapped since":       {beat: 1, asked: math.MaxUint32, knows: math.MaxUint32},
+		"the numbers have wrapped, and it may": {beat: 1, asked: math.MaxUint32 - 9, knows: math.MaxUint32 - 1},
+	} {
+		o := office{beat: c.beat, challenge: c.asked}
+		rests := o.resting(threeRules())
+		assert.Equal(t, c.knows, rests.challenge, what)
+	}
+}
+
 // It stays open until then, because there is no room for the time in a packed group.
 func TestALeaderIsNotPackedWhileItsLastHeartbeatCounts(t *testing.T) {
 	interval := DefaultTiming().Heartbeat
