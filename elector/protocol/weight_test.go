@@ -44,6 +44,23 @@ func TestANodeCountsTheWeightOfWhatItLeads(t *testing.T) {
 	assert.Equal(t, 1, weight())
 }
 
+// The caller is told that the weight is another one before the turn ends, and may look at the node's progress then.
+func TestAWeightThatChangesIsShownAtOnce(t *testing.T) {
+	c := newCrossing(t, 2)
+	c.passes(time.Second)
+	n, g := c.leads.node, c.leads.groups[0]
+	require.Equal(t, 2, n.draining.shown.Weight)
+	shown := 0
+	n.Do(&Request{
+		Subject: Subject{Kind: AskWeight, Group: g}, Number: 9,
+		Settled: func(err error) {
+			require.NoError(t, err)
+			shown = n.draining.shown.Weight
+		},
+	})
+	assert.Equal(t, 10, shown)
+}
+
 func TestABeatSaysWhatIsNotUsual(t *testing.T) {
 	c := newCrossing(t, 2)
 	c.passes(time.Second)
