@@ -117,21 +117,37 @@ func TestANewLeaderIsHeardAsOftenAsTheOneBefore(t *testing.T) {
 	beat := a.beat(1, 1)
 	beat.Detection = expected
 	a.asked(theLeader, beat)
-	stands := func() {
-		for a.machine.Role != memberstate.Leader {
-			a.ring()
-			a.answered(2, rpc.Accept, a.machine.Term)
-			a.answered(2, rpc.Accept, a.machine.Term)
-		}
-	}
-	stands()
+	a.stands()
 	for range slow.Leak {
 		a.beats(expected / time.Duration(slow.Leak))
 		a.ring()
 	}
 	assert.Equal(t, memberstate.Candidate, a.machine.Role)
 	a.give(Input{Kind: Served, Number: a.machine.Beat()})
-	stands()
+	a.stands()
+	a.beats(slow.Heartbeat)
+}
+
+// stands has it ask for votes until it leads.
+func (a *alone) stands() {
+	a.Helper()
+	for a.machine.Role != memberstate.Leader {
+		a.ring()
+		a.answered(2, rpc.Accept, a.machine.Term)
+		a.answered(2, rpc.Accept, a.machine.Term)
+	}
+}
+
+// A leader may lose its office before it has sent all the heartbeats that say that it is slower. In its next office it would send the
+// rest of them all at once, because it has forgotten how long the others wait.
+func TestANewOfficeDoesNotHurryForTheLastOne(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.retime(slow)
+	a.acknowledges(2, a.machine.Beat())
+	a.give(Input{Kind: Lapsed})
+	require.Equal(t, memberstate.Candidate, a.machine.Role)
+	a.give(Input{Kind: Served, Number: a.machine.Beat()})
+	a.stands()
 	a.beats(slow.Heartbeat)
 }
 
