@@ -30,6 +30,7 @@ func (w *world) drainEnds(core []int) {
 	}
 	n := &w.nodes[leader-1]
 	w.holdsStill(n)
+	w.isCalledOff(n)
 	before := w.reigns(core)
 	n.drains(0)
 	n.moves(n.Incarnation)
@@ -115,6 +116,18 @@ func (w *world) someDoNotAskFirst(core []int, place int) bool {
 // handsOverSoon says whether ledgers catch up soon, and questions are answered soon, so that handovers succeed.
 func (w *world) handsOverSoon() bool {
 	return !w.check.Over && w.tick <= idleFor*w.check.Detection() && w.network.delay+w.network.jitter <= w.options.Timing.Heartbeat/2
+}
+
+// isCalledOff orders a node to drain, one group at a time, and soon to serve again, in some worlds. The next drain must hand over what waited
+// for its turn in this one.
+func (w *world) isCalledOff(n *node) {
+	if w.lot(n.Index, 3) != 1 {
+		return
+	}
+	n.drains(1)
+	w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2)
+	n.serves(n.Incarnation)
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 }
 
 // holdsStill protects a node, in some worlds, and demands that it keeps what it leads although it is to balance, and drains. No handover is under
