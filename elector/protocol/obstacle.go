@@ -133,7 +133,7 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	case Pausing:
 		a.willing = h.Target
 	case Taking:
-		a.told = true
+		a.told, a.willing = true, h.Target // a leader of which something hangs has not asked it before
 	case NoHandover: // never here
 	}
 	q := &in.Message

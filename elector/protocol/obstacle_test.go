@@ -198,3 +198,15 @@ func TestHowFarAVoterIsBehind(t *testing.T) {
 		assert.Contains(t, o.String(), want)
 	}
 }
+
+// A leader of which something hangs asks nobody whether it could take over: it tells its heir to stand at once. If it can work again
+// by then, it leads on when nobody was elected, and says why.
+func TestAnHeirThatWasNotAskedFirstWasNotElected(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	d.group.office.acks[0] = d.group.Rules.Voters
+	d.group.Role = memberstate.Leader
+	d.group.handover = Handover{Phase: Taking, Target: 2, Reason: ToAble}
+	d.node.followHandover(&d.group, new(Input))
+	d.group.handover = Handover{}
+	assert.EqualError(t, d.node.whyNotHandedOver(&d.group), "elector: leadership was not transferred: n1 was told to stand, and was not elected in time; n2 was not asked in time")
+}
