@@ -55,3 +55,25 @@ func TestALeaderWhoseLedgerEndHangsLosesItsOffice(t *testing.T) {
 		assert.False(t, d.group.duty().lead.lost)
 	}
 }
+
+// counted are effects that count how often something was shown.
+type counted struct {
+	ignored
+	shown int
+}
+
+func (c *counted) Show(View) { c.shown++ }
+
+// A step is used again for others, and one before it may have ended an office, too.
+func TestEachLossIsShownAtOnce(t *testing.T) {
+	x, fx := &Step{Input: Input{Kind: Transfer, Seat: 2}}, new(counted)
+	for offices := range 3 {
+		r := threeRules()
+		s := Session{Machine: elected(r)}
+		assert.Equal(t, NeedLedger, s.Begin(r, time.Second, x, fx))
+		for range 2 {
+			s.LosesOffice(x, fx)
+			assert.Equal(t, offices+1, fx.shown)
+		}
+	}
+}
