@@ -283,6 +283,7 @@ type inOrder struct {
 	did []string
 }
 
+func (o *inOrder) Hold(time.Duration)             { o.did = append(o.did, "hold") }
 func (o *inOrder) Show(View)                      { o.did = append(o.did, "show") }
 func (o *inOrder) Reply(*Message)                 { o.did = append(o.did, "reply") }
 func (o *inOrder) Send(memberstate.Set, *Message) { o.did = append(o.did, "send") }
@@ -296,4 +297,16 @@ func TestEffectsComeInTheirOrder(t *testing.T) {
 	x := &Step{Output: Output{Changed: true, Replied: true, To: 2, Alarm: Alarm{Number: 1}, Ended: true, Dropped: DropMalformed}}
 	new(Session).finish(threeRules(), time.Second, x, fx)
 	assert.Equal(t, []string{"show", "reply", "send", "arm", "judge", "drop"}, fx.did)
+}
+
+// A driver may send at once, and the heir may win as soon as it is told to stand. That it is asked whether it could take over ends nothing.
+func TestALeaseEndsBeforeAnHeirIsToldToStand(t *testing.T) {
+	for _, why := range []Inability{Able, NotAbleUnhealthy, NotAbleDisk} {
+		for mark, did := range map[rpc.Mark][]string{rpc.Plain: {"hold", "send"}, rpc.PreVote: {"send"}} {
+			s, fx := Session{Machine: elected(threeRules()), duties: &Duties{lease: lease{until: time.Minute}}}, new(inOrder)
+			s.inability = why
+			s.send(time.Second, &Output{To: 2, Send: Message{Body: rpc.Body{Kind: rpc.TakeLeadership, Mark: mark}}}, fx)
+			assert.Equal(t, did, fx.did, "%v, %v", why, mark)
+		}
+	}
 }
