@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -108,4 +109,32 @@ func TestALeaderThatRestsCountsNoBonds(t *testing.T) {
 	f.node.bondTaken(g, 2, taken(0))
 	f.node.packOne(g)
 	assert.NotNil(t, g.packed)
+}
+
+// A heartbeat is a sign of life for its own group. A node that sends some, and no beats, would otherwise keep all others from missing it.
+func TestAGroupThatBondsDoesNotMakeOthersWaitForLonger(t *testing.T) {
+	f := newFlock(t)
+	n, late, other := f.node, f.groups[0], f.groups[1]
+	silent := n.SilentAt(other)
+	n.unbind(late, n.leaderPeer(late))
+	n.At(n.now + late.Rules.Timing.Heartbeat)
+	n.Deliver(late, f.heartbeat(late))
+	n.EndTurn()
+	assert.True(t, late.Bonded())
+	assert.Equal(t, silent, n.SilentAt(other))
+	assert.Equal(t, n.now+late.Rules.Timing.Detection(), n.SilentAt(late))
+}
+
+// A leader that does not rest sends heartbeats, too. When the bond ends its follower still knows when it has heard the last one.
+func TestAHeartbeatCountsForAGroupThatIsBonded(t *testing.T) {
+	f := newFlock(t)
+	n, g := f.node, f.groups[0]
+	n.At(n.now + g.Rules.Timing.Heartbeat)
+	n.Deliver(g, f.heartbeat(g))
+	n.EndTurn()
+	require.True(t, g.Bonded())
+	silent := n.now + g.Rules.Timing.Detection()
+	assert.Equal(t, silent, n.SilentAt(g))
+	n.unbind(g, n.leaderPeer(g))
+	assert.Equal(t, silent, n.SilentAt(g))
 }
