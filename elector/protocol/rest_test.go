@@ -63,6 +63,22 @@ func TestALaterBeatCountsInsteadOfTheLastHeartbeat(t *testing.T) {
 	assert.Equal(t, memberstate.SetOf(1, 2), g.office.acks[g.HeardBeat()%recentBeats], "only n1 has answered it")
 }
 
+// It sends nothing itself, so its own heartbeats say nothing of how old its quorum is.
+func TestTheFiguresOfALeaderThatRestsTellTheAgeOfItsQuorum(t *testing.T) {
+	interval := DefaultTiming().Heartbeat
+	f, g, beat := restsAfterABeat(t, interval)
+	n := f.node
+	n.At(beat + interval/2)
+	assert.Equal(t, interval/2, n.figures(g).QuorumAge, "of its last heartbeat")
+	f.later(interval)
+	confirmed := n.now
+	require.True(t, g.forgetBeat())
+	n.packOne(g)
+	require.NotNil(t, g.packed)
+	n.At(n.now + interval/4)
+	assert.Equal(t, n.now-confirmed, n.figures(g).QuorumAge, "of its node's beat")
+}
+
 // A leader beats by itself while it may hand over to a preferred member. It need not while that member's node does not serve.
 func TestALeaderRestsWhileNoPreferredMemberCanTakeOver(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -259,4 +275,34 @@ func TestAllLeadersAreCalledForANodeThatWasNeverHeard(t *testing.T) {
 	n.At(time.Hour)
 	n.hearsMute(n.peerOf(f.groups[0], 3))
 	assert.Equal(t, n.now, c.called)
+}
+
+// Its own heartbeats find members of which nothing is known, if they answer. So it sends some before it rests again.
+func TestALeaderThatWakesAsksWhomItDoesNotKnow(t *testing.T) {
+	f := resting(t)
+	n, g := f.node, f.groups[0]
+	g.place = 0
+	g.cohort.groups.add(g)
+	n.wake(g)
+	assert.True(t, n.needsHeartbeats(g, 3))
+	for range 2 * countsPresent {
+		n.countPresent(g)
+	}
+	assert.False(t, n.needsHeartbeats(g, 3))
+}
+
+// Who has answered is counted anew now and then. Just after that nobody has had the time to answer again.
+func TestWhoHasAnsweredBeforeTheCountIsThere(t *testing.T) {
+	f := resting(t)
+	n, g := f.node, f.groups[0]
+	g.cohort = nil
+	o := g.offers()
+	o.rings = countsPresent - 1
+	n.present(g, 3)
+	for range countsPresent {
+		n.countPresent(g)
+		assert.True(t, n.needsHeartbeats(g, 3), "%d heartbeats after the count", o.rings)
+	}
+	n.countPresent(g)
+	assert.False(t, n.needsHeartbeats(g, 3), "it has answered none of them")
 }
