@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 func TestADeafNodeIsSentNoHeartbeats(t *testing.T) {
@@ -55,4 +56,16 @@ func TestANodeSaysWhomItHearsNoMore(t *testing.T) {
 	assert.True(t, deaf())
 	p.reply = true
 	assert.False(t, deaf())
+}
+
+// Then the leaders that rest without its member are called, and send that one heartbeats as any other.
+func TestADeafNodeSaysWhenItHearsAgain(t *testing.T) {
+	f := resting(t)
+	n, g := f.node, f.groups[0]
+	without := &cohort{electorate: g.Electorate, rules: g.Rules, seats: memberstate.SetOf(3)}
+	n.beats.rest = []*cohort{without}
+	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Deaf: true})
+	assert.Zero(t, without.called)
+	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 2})
+	assert.Equal(t, n.now, without.called)
 }
