@@ -99,6 +99,21 @@ func (f *flock) passes(d time.Duration) {
 	}
 }
 
+// It may have died just after it has spoken.
+func TestANodeThatHasJustSpokenIsAskedForASignOfLife(t *testing.T) {
+	f := newFlock(t)
+	f.node.beats.every = f.group.Rules.Timing.Heartbeat // as in any node that has led
+	f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1})
+	f.node.EndTurn()
+	require.False(t, f.node.silent(f.node.peers.members["n1"]))
+	f.sent = nil
+	f.node.PeerLost("n1")
+	f.node.EndTurn()
+	require.Len(t, f.sent, 1)
+	assert.Equal(t, "n1", f.sent[0].To)
+	assert.NotZero(t, f.sent[0].Number)
+}
+
 func TestGroupsAreToldOneAfterAnotherThatANodeIsGone(t *testing.T) {
 	f := newFlock(t)
 	f.node.PeerLost("n1")

@@ -77,6 +77,20 @@ func TestALostNodeIsShownUntilItIsHeard(t *testing.T) {
 	}
 }
 
+// Its beats have shown in between that it was there.
+func TestANodeThatIsLostAgainIsShownAsLost(t *testing.T) {
+	f := newFlock(t)
+	n := f.node
+	for number := range uint64(3) {
+		n.At(n.now + time.Millisecond)
+		n.PeerLost("n1")
+		assert.True(t, n.Peers()[0].Lost)
+		n.At(n.now + time.Millisecond)
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: number + 1})
+		assert.False(t, n.Peers()[0].Lost)
+	}
+}
+
 func TestANodeThatWasNeverAPeerIsUnknown(t *testing.T) {
 	r := newRecorders(t, 3)[0]
 	n := NewNode("n0", &flock{recorder: r})
@@ -102,6 +116,19 @@ func TestANodeShowsWhoRestsOnAPeer(t *testing.T) {
 	assert.Equal(t, 2, c.leads.node.Peers()[0].Lead)
 	c.leads.node.beats.rest[0].peers = nil
 	assert.Zero(t, c.leads.node.Peers()[0].Lead)
+}
+
+// They rest in several cohorts if their rules or followers differ.
+func TestAllLeadersThatRestOnAPeerAreShown(t *testing.T) {
+	f, c := leasing(t, 3)
+	n, g := f.node, f.groups[0]
+	n.wake(g)
+	changed(g).Preferred = memberstate.SetOf(1)
+	n.rest(g)
+	require.NotSame(t, c, g.cohort)
+	for _, id := range []string{"n1", "n2"} {
+		assert.Equal(t, 3, n.show(id).Lead, id)
+	}
 }
 
 // draining is a node that leads groups which it cannot hand over.
