@@ -138,6 +138,24 @@ func TestASilentEngineIsFoundHoweverRarelyTheNodeLooks(t *testing.T) {
 	}
 }
 
+// A process may be stopped more than once. Each time its engine has given its word before.
+func TestEachStopOfAProcessIsForgiven(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		w := newWatched(t, time.Second)
+		w.asks, w.vouches = asked, !asked
+		for range 3 {
+			w.after(0)
+			if asked {
+				w.node.Health(&w.group, nil)
+			}
+			w.node.At(w.node.now + time.Hour)
+			w.vouches = false
+			assert.Equal(t, Able, w.after(0), "asked: %v", asked)
+			w.vouches = !asked
+		}
+	}
+}
+
 func TestAnEngineThatNeedNotVouchIsAble(t *testing.T) {
 	w := newWatched(t, 0)
 	w.vouches = false

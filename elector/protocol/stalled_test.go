@@ -118,6 +118,17 @@ func TestAProcessThatWasStoppedWaitsForItsJudge(t *testing.T) {
 	assert.Equal(t, NotAbleSilent, w.hears(&w.group, 1))
 }
 
+// It has answered in between.
+func TestEachStopOfAProcessIsForgivenToItsJudge(t *testing.T) {
+	w, _ := newJudged(t)
+	for asked := range 3 {
+		assert.Equal(t, Able, w.hears(&w.group, w.group.Rules.Timing.Heartbeat))
+		require.Equal(t, asked+1, w.judged)
+		assert.Equal(t, Able, w.hears(&w.group, time.Hour))
+		w.names()
+	}
+}
+
 func TestALeaderThatHearsNothingAsksWhenItsAlarmRings(t *testing.T) {
 	w, _ := newJudged(t)
 	w.node.At(w.node.now + time.Hour)
