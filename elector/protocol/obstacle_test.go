@@ -210,3 +210,26 @@ func TestAnHeirThatWasNotAskedFirstWasNotElected(t *testing.T) {
 	d.group.handover = Handover{}
 	assert.EqualError(t, d.node.whyNotHandedOver(&d.group), "elector: leadership was not transferred: n1 was told to stand, and was not elected in time; n2 was not asked in time")
 }
+
+// A failure that a node repeats by itself is no news to its operators. One of their orders has failed for good.
+func TestWhichFailuresOfAHandoverAreRepeated(t *testing.T) {
+	for what, c := range map[string]struct {
+		reason   HandoverReason
+		change   func(n *Node)
+		repeated bool
+	}{
+		"somebody has ordered it":  {ToNamed, func(*Node) {}, false},
+		"a preferred member":       {ToPreferred, func(*Node) {}, true},
+		"the node drains":          {ToAnyone, func(n *Node) { n.draining.on = true }, true},
+		"the node balances":        {ToNamed, func(n *Node) { n.balancing.moving = 1 }, true},
+		"the node will balance":    {ToNamed, func(n *Node) { n.balancing.every = 1 }, false},
+		"the node drained earlier": {ToAnyone, func(n *Node) { n.Drain(0); n.Serve() }, false},
+	} {
+		d := newRecorders(t, 3)[0]
+		d.group.Role = memberstate.Leader
+		c.change(d.node)
+		d.node.transientOf(&d.group).attempt = &attempt{reason: c.reason}
+		require.Error(t, d.node.whyNotHandedOver(&d.group), what)
+		assert.Equal(t, []bool{c.repeated}, d.again, what)
+	}
+}

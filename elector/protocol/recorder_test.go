@@ -29,6 +29,7 @@ type recorder struct {
 	shown   []View
 	batches []int // lengths of those that were sent
 	failed  []*TransferError
+	again   []bool          // whether the node has begun these of its own accord
 	heard   []time.Duration // from the sending of a beat until a quorum had answered
 	voting  []rpc.Kind      // of the requests and answers that were counted
 	cohorts []uint32        // in which a leader began to rest; 0: it beats by itself again
@@ -116,8 +117,8 @@ func (d *recorder) Ended(err error) {
 	d.write("ended: %v", err)
 }
 
-func (d *recorder) NotTransferred(_ *Group, failed *TransferError, _ bool) {
-	d.failed = append(d.failed, failed)
+func (d *recorder) NotTransferred(_ *Group, failed *TransferError, repeated bool) {
+	d.failed, d.again = append(d.failed, failed), append(d.again, repeated)
 }
 
 func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(d.heard, took) }
