@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,4 +79,21 @@ func TestAnOrderThatIsWithdrawnLeavesNoMemoryInUse(t *testing.T) {
 	d.node.transientOf(&d.group).awaitHeir = []*Order{o}
 	d.node.Withdraw(&d.group, o, assert.AnError)
 	assert.Nil(t, d.group.transient())
+}
+
+// The engine may take long to say where its ledger ends. An order that was withdrawn meanwhile asks nobody to take over.
+func TestAnOrderThatIsWithdrawnWhileItsStepWaitsDoesNothing(t *testing.T) {
+	for _, resign := range []bool{false, true} {
+		d, f := pair(t)
+		o := &Order{Resign: resign, Settled: func(err error) { d.write("settled: %v", err) }}
+		d.node.Obey(&d.group, o)
+		require.Equal(t, []string{"ask ledger 1"}, d.did())
+		d.node.Withdraw(&d.group, o, errors.New("enough"))
+		d.node.LedgerEnd(&d.group, memberstate.Position{}, 0, nil)
+		d.node.EndTurn()
+		assert.Equal(t, []string{"settled: enough"}, d.did(), "resign: %v", resign)
+		assert.Empty(t, d.failed)
+		assert.Equal(t, memberstate.Leader, d.group.Role)
+		d.order(f) // and another order may be given
+	}
 }
