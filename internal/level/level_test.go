@@ -4,7 +4,9 @@ package level_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"unsafe"
@@ -58,6 +60,31 @@ func TestNoWatcherMissesTheLastChange(t *testing.T) {
 				for range l.Watch(t.Context(), func(changed bool) bool { return changed }) {
 				}
 			})
+		}
+		l.Update(func(bool) (bool, bool) { return true, true })
+		watching.Wait()
+	}
+}
+
+// A change that comes between two steps of a watcher that begins to wait must not be missed. The watcher says when it takes these
+// steps, and changes come a little sooner or later each time, or they would hardly ever come in between.
+func TestNoWatcherMissesAChangeAsItBeginsToWait(t *testing.T) {
+	for round := range 40_000 {
+		var l level.Level[bool]
+		l.Set(false)
+		var waits atomic.Bool
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			for range l.Watch(t.Context(), func(changed bool) bool { waits.Store(true); return changed }) {
+			}
+		})
+		for looks := 1; !waits.Load(); looks++ {
+			if looks%1000 == 0 { // or the watcher has no processor
+				runtime.Gosched()
+			}
+		}
+		for range round % 64 {
+			waits.Load()
 		}
 		l.Update(func(bool) (bool, bool) { return true, true })
 		watching.Wait()

@@ -136,6 +136,39 @@ func TestASharedLeaseThatWasEndedDoesNotRunOut(t *testing.T) {
 	})
 }
 
+// The timer fires just before the lease is ended, and looks at the clock just after that.
+func TestASharedLeaseThatIsEndedWhileItsTimerFiresDoesNotRunOut(t *testing.T) {
+	bubble(t, func(clock func() time.Duration) {
+		var ended atomic.Pointer[office.Shared]
+		ended.Store(office.NewShared(time.Second, func() time.Duration {
+			if s := ended.Load(); s != nil {
+				s.End()
+			}
+			return clock()
+		}, func() { t.Error("it was ended before") }))
+		<-time.After(time.Minute)
+	})
+}
+
+// Whoever is told that the shared lease is over may call other Leads, so those of its leases have been closed by then: also
+// that of a lease which somebody has looked at in between, by a clock that is ahead.
+func TestASharedLeaseClosesBeforeItTells(t *testing.T) {
+	bubble(t, func(clock func() time.Duration) {
+		var done []string
+		s := office.NewShared(2*time.Second, clock, func() { done = append(done, "told") })
+		l, seen := office.NewLease(1, time.Second), office.NewLease(1, time.Second)
+		l.Share(s, func() { done = append(done, "closed") })
+		seen.Share(s, func() { done = append(done, "closed one that was seen to be over") })
+		<-time.After(time.Second)
+		_, held := seen.Holds(2 * time.Second)
+		assert.False(t, held)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"closed", "closed one that was seen to be over", "told"}, done)
+		s.End()
+	})
+}
+
 // Whoever sees first that a lease is over has its owner told: it may see that although the timer has looked before, and
 // found the lease shared.
 func TestTheOwnerIsToldOfALeaseThatOthersSawRunOut(t *testing.T) {
