@@ -1,4 +1,4 @@
-// The status of a member that has ended.
+// The status of a member that has ended, and of one that changes while its report is awaited.
 
 package elector_test
 
@@ -68,5 +68,34 @@ func TestAMemberStoppedDuringItsStartHasTheTermOfTheStore(t *testing.T) {
 		assert.True(t, s.Stopped)
 		assert.EqualValues(t, 8, s.Term)
 		assert.Equal(t, "n0", s.Vote)
+	})
+}
+
+// The status in a report is that of the moment at which its figures are read, and not that of the question. Here a function of
+// Metrics blocks the loop, which it should not do.
+func TestTheStatusInAReportBelongsToItsFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		store := new(memberstate.MemStore)
+		require.NoError(t, store.Save([]memberstate.Record{{Group: "g", Term: 5, Voters: digest(t, "n0", "n1", "n2")}}))
+		node := elector.IsolatedNode(store)
+		node.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) { <-held }}
+		host := elector.MustHost(t, node)
+		el := join(t, host, "g", "n0", "n1", "n2")
+		require.NoError(t, el.Start())
+		host.Receive(make([]rpc.Message, 1)) // of no group
+		synctest.Wait()
+		host.Receive([]rpc.Message{heartbeat(t, "n1", "n0", 5)})
+		reported := make(chan elector.Report, 1)
+		go func() {
+			r, err := el.Report(t.Context())
+			assert.NoError(t, err)
+			reported <- r
+		}()
+		synctest.Wait()
+		require.Empty(t, el.Status().Leader, "the loop is held")
+		close(held)
+		assert.Equal(t, "n1", (<-reported).Leader)
+		require.NoError(t, host.Close(t.Context()))
 	})
 }

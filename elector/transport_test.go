@@ -73,21 +73,27 @@ func TestStopRunAndCloseWaitForTheTransport(t *testing.T) {
 	shut := started(func(el *elector.Elector) error { return el.Host().Close(context.Background()) })
 	for name, end := range map[string]struct {
 		fails bool // the group ends by itself
+		alone bool // no other group has joined
 		wait  func(el *elector.Elector) error
 	}{
-		"Stop":                       {false, stop},
-		"Stop without a handover":    {false, hurry},
-		"Run":                        {false, untilItLeads},
-		"Run of one that fails":      {true, untilItLeads},
-		"Close":                      {false, shut},
-		"Close when all have failed": {true, shut},
+		"Stop":                       {false, false, stop},
+		"Stop without a handover":    {false, false, hurry},
+		"Run":                        {false, false, untilItLeads},
+		"Run of one that fails":      {true, false, untilItLeads},
+		"Close":                      {false, false, shut},
+		"Close when all have failed": {true, false, shut},
+		"Close when none is left":    {true, true, shut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				transport := &slowTransport{Transport: rpc.NewNetwork(1).Join("n0"), ends: make(chan struct{})}
 				store := newFailingStore()
 				store.failing.Store(end.fails)
-				el := singleMembers(t, transport, store, "g", "never started")[0]
+				groups := []string{"g", "never started"}
+				if end.alone {
+					groups = groups[:1]
+				}
+				el := singleMembers(t, transport, store, groups...)[0]
 				over := make(chan error, 1)
 				go func() { over <- end.wait(el) }()
 				<-time.After(time.Minute)
