@@ -126,6 +126,36 @@ func TestCloseClosesTheListenerOfATransportThatWasNotUsed(t *testing.T) {
 	}
 }
 
+// closing is a listener that calls a function before it is closed.
+type closing struct {
+	net.Listener
+	before func()
+}
+
+func (c closing) Close() error {
+	c.before()
+	return c.Listener.Close()
+}
+
+// A peer whose connection breaks probes this process at once. If it could still connect, it would wait for the silence.
+func TestCloseRefusesProbesBeforeItEndsConnections(t *testing.T) {
+	open := make(chan bool, 1)
+	var tr *Transport
+	var err error
+	before := sync.OnceFunc(func() {
+		tr.guard.mu.Lock()
+		defer tr.guard.mu.Unlock()
+		open <- tr.ctx.Err() == nil && !tr.guard.shut
+	})
+	tr, err = New(Config{Self: "b", Listener: closing{newPipeListener(), before}})
+	require.NoError(t, err)
+	stop, err := tr.Serve(new(losses))
+	require.NoError(t, err)
+	stop()
+	tr.Close()
+	assert.True(t, <-open, "connections have been ended before")
+}
+
 // Nothing would wait for what starts after Close.
 func TestATransportThatIsClosedStartsNothing(t *testing.T) {
 	tr, err := New(Config{Self: "b", Listener: newPipeListener(), Peers: map[string]string{"c": "127.0.0.1:1"}})

@@ -48,6 +48,12 @@ func TestAnExchangeEndsWithItsReason(t *testing.T) {
 		"another connection replaces it": {func(_ *link, c *connection, _ ending) {
 			c.hangUp(status.Error(codes.Aborted, "another connection"))
 		}, codes.Aborted},
+		"another connection replaces it while its end is awaited": {func(l *link, c *connection, e ending) {
+			l.queue.put([]rpc.Message{vote(1)})
+			synctest.Wait()
+			c.hangUp(status.Error(codes.Aborted, "another connection"))
+			e.reason <- status.Error(codes.Canceled, "the stream has ended")
+		}, codes.Aborted},
 		"the peer is removed": {func(l *link, _ *connection, _ ending) { l.cancel() }, codes.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
