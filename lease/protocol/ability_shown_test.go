@@ -64,7 +64,12 @@ func TestADepartureSaysWhy(t *testing.T) {
 			a.record.Heir = "c"
 			a.freed()
 		}},
-		"another leads":     {voting.DepartedOutvoted, "b#1", func(a *attended) { a.taken() }},
+		"another leads": {voting.DepartedOutvoted, "b#1", func(a *attended) { a.taken() }},
+		"another has led, and released it": {voting.DepartedOutvoted, "b#1", func(a *attended) {
+			a.taken()
+			a.record.Heir = "c"
+			a.freed()
+		}},
 		"it was forced":     {voting.DepartedOutvoted, "b#1", func(a *attended) { a.record.Term, a.record.Holder, a.record.Heir = 2, "", "c" }},
 		"it leads a second": {voting.DepartedOutvoted, "b#1", func(a *attended) { a.record.Term++ }},
 		"it has resigned": {voting.DepartedResigned, "a#1", func(a *attended) {

@@ -73,6 +73,19 @@ func TestOneFunctionJudgesAllServices(t *testing.T) {
 	assert.Equal(t, voting.NotAbleHold, b, "it is named no more")
 }
 
+// A service that cannot work from the start must not lead first.
+func TestANewKeeperAsksItsJudgeAtOnce(t *testing.T) {
+	j := &judged{roulette: roulette{random: rand.New(rand.NewPCG(1, 1))}, keeper: NewKeeper(Rules{ID: "me", Timing: timing, Limits: DefaultLimits()}), has: true}
+	j.keeper.Step(0, Enter{Name: "a"}, j)
+	j.keeper.Step(0, Tick{}, j)
+	assert.Equal(t, 1, j.asked)
+	j.keeper.Step(0, Stalled{}, j)
+	j.keeper.Step(timing.Renew-1, Tick{}, j)
+	assert.Equal(t, 1, j.asked, "the first question counts like all others")
+	j.keeper.Step(timing.Renew+1, Tick{}, j)
+	assert.Equal(t, 2, j.asked)
+}
+
 func TestAJudgeThatDoesNotReturnMakesAllUnable(t *testing.T) {
 	j := newJudged(true)
 	j.after(0)
