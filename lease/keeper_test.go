@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 	"github.com/hustings/hustings/memberstate"
@@ -47,6 +48,31 @@ func TestAKeeperWorksAgain(t *testing.T) {
 				assert.Zero(t, c.count(op), op)
 			}
 		}
+	})
+}
+
+// A lease has one elector at a time, also in the eyes of its service: it can be joined again when no handler of the last one
+// is called any more.
+func TestALeaseIsNotJoinedAgainWhileAHandlerIsCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: timing})
+		require.NoError(t, err)
+		hold := make(chan struct{})
+		el, err := k.Join(lease.GroupConfig{Name: "g", Handlers: []elector.RoleHandler{stuck{hold}}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- el.Run(ctx) }()
+		<-time.After(10 * time.Second)
+		cancel()
+		<-time.After(time.Minute)
+		require.Empty(t, ended)
+		_, err = k.Join(lease.GroupConfig{Name: "g"})
+		require.ErrorIs(t, err, elector.ErrGroupExists)
+		close(hold)
+		require.NoError(t, <-ended)
+		_, err = k.Join(lease.GroupConfig{Name: "g"})
+		assert.NoError(t, err)
 	})
 }
 
