@@ -26,6 +26,7 @@ type server struct {
 	sessions []net.Conn // the server's ends
 	woken    []string
 	listens  []string      // the statements
+	partings int           // connections that the client has ended as it should
 	ended    chan struct{} // receives the end of each session
 	listened chan struct{} // closed when a client listens
 	holds    chan struct{} // nil, or no wake-up is answered until it is closed
@@ -95,6 +96,7 @@ func (s *server) serve(conn net.Conn) {
 		case *pgproto3.Sync:
 			b.Send(ready)
 		case *pgproto3.Terminate:
+			s.note(func() { s.partings++ })
 			return
 		}
 	}
@@ -366,6 +368,22 @@ func TestAListenerEndsSoonWhateverItsServerDoes(t *testing.T) {
 		<-time.After(5 * time.Second)
 		require.Len(t, ended, 1)
 		assert.ErrorIs(t, <-ended, context.Canceled)
+	})
+}
+
+// A server that is not told of the end of a session takes it for a client that has crashed. It is given a moment to listen.
+func TestAListenerTakesLeaveOfItsServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := open(t)
+		s.stops = make(chan struct{})
+		_, ended, end := listen(t, w)
+		synctest.Wait()
+		end()
+		<-time.After(500 * time.Millisecond)
+		close(s.stops)
+		assert.ErrorIs(t, <-ended, context.Canceled)
+		<-s.ended
+		s.note(func() { assert.Equal(t, 1, s.partings) })
 	})
 }
 
