@@ -88,10 +88,10 @@ func TestANodeNamesTheLeaderWithItsTerm(t *testing.T) {
 	require.ErrorContains(t, found.err, "does not know its address")
 
 	for says, all := range map[string][]elector.Status{
-		"does not know its address": {status},
-		"no leader is known":        {{Group: "orders", Self: "n0", Term: 7}},
-		"the node has 2 groups":     {status, status},
-		"the node has 0 groups":     nil,
+		`"n1" leads group "orders", but the node does not know its address`: {status},
+		`no leader is known in term 7 of group "orders"`:                    {{Group: "orders", Self: "n0", Term: 7}},
+		"the node has 2 groups; name one":                                   {status, status},
+		"the node has 0 groups; name one":                                   nil,
 	} {
 		found := leaderBy(t.Context(), claims{statuses: all}.at(t), nil, "")
 		assert.ErrorContains(t, found.err, says)
