@@ -33,3 +33,9 @@ func TestAClaimPrintsItself(t *testing.T) {
 func TestAHeldLeasePrintsItself(t *testing.T) {
 	assert.Equal(t, `["jobs" in term 7]`, fmt.Sprint([]Held{{"jobs", 7}}))
 }
+
+// A transaction that locks a table may lock very many leases.
+func TestLockedLeasesPrintAFewOfTheirNames(t *testing.T) {
+	assert.EqualError(t, &LockedError{Names: []string{"a"}}, `the records of 1 leases are locked by others, ["a"] among them`)
+	assert.EqualError(t, &LockedError{Names: []string{"a", "b", "c", "d", "e"}}, `the records of 5 leases are locked by others, ["a" "b" "c"] among them`)
+}

@@ -221,6 +221,18 @@ func TestAWakeBeginsNoSecondLook(t *testing.T) {
 	assert.Equal(t, 1, d.called(Read))
 }
 
+// A lease that was to be looked at soon has been looked at when all were, and costs the database no second read.
+func TestALookAtAllLeasesIsOneAtThoseThatWereWoken(t *testing.T) {
+	d, k, timing := newDesk(t)
+	soon := k.look.soon
+	k.look.at = soon - 1
+	at, look := d.asks(t, k, soon-1, Read)
+	led := Record{Name: "g", Term: 1, Holder: "b#1", TTL: timing.TTL, Left: time.Hour}
+	k.Step(at, &Answer{Number: look.Number, Records: []Record{led}}, d)
+	again, _ := d.asks(t, k, at, Read)
+	assert.GreaterOrEqual(t, again-at, timing.Poll/2, "that is the next poll")
+}
+
 // Unlike a tick at any other time, the one at the end of a lease must not be late: Lead would serve without a lease.
 func TestAKeeperIsAwakeWhenALeaseEnds(t *testing.T) {
 	d, k, _ := newDesk(t)
