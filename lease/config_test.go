@@ -76,6 +76,12 @@ func TestTheLimitsOfAConfiguration(t *testing.T) {
 	}
 }
 
+// Some databases cannot store a zero byte. A name that has several is complained about once.
+func TestANameWithZeroBytesIsRefused(t *testing.T) {
+	_, err := lease.New(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.DefaultTiming()}, lease.GroupConfig{Name: "g\x00h\x00"})
+	assert.EqualError(t, err, "lease: Name contains a zero byte, which some databases cannot store")
+}
+
 // A lease that cannot be kept does not join, and its name stays free.
 func TestAKeeperRefusesALeaseThatIsConfiguredWrongly(t *testing.T) {
 	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.DefaultTiming()})

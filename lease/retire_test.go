@@ -13,6 +13,7 @@ import (
 
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
+	"github.com/hustings/hustings/memberstate"
 )
 
 // The claims that wait for their turn when a keeper retires are never sent.
@@ -79,5 +80,30 @@ func TestClaimsThatAreNeverAnsweredHoldUpNobodyThatRetires(t *testing.T) {
 		for range leases {
 			assert.NoError(t, <-ended)
 		}
+	})
+}
+
+// muffled is a waker whose wake-ups hang as long as they may.
+type muffled struct{ *mem.Store }
+
+func (muffled) Wake(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A wake-up that hangs has a time-out like every other call, so it holds up nobody that retires.
+func TestAWakeUpThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		el, err := lease.New(lease.KeeperConfig{Self: "n", Store: muffled{new(mem.Store)}, Timing: timing, Logger: silence}, lease.GroupConfig{Name: "g"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- el.Run(ctx) }()
+		<-time.After(10 * time.Second)
+		require.Equal(t, memberstate.Leader, el.Status().Role)
+		cancel()
+		<-time.After(timing.Timeout + 1)
+		require.Len(t, ended, 1)
+		assert.NoError(t, <-ended)
 	})
 }
