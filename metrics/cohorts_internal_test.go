@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -27,5 +28,7 @@ func TestACohortIsForgottenWithItsLastLeader(t *testing.T) {
 		told.Rests("a", 0)
 		told.Rests("b", 0)
 		assert.Empty(t, c.cohorts)
+		told.CohortHeard(number+2, time.Second)
+		assert.Empty(t, c.cohorts, "an answer that comes late brings none back")
 	}
 }
