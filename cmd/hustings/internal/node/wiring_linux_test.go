@@ -150,7 +150,7 @@ func TestAHandoverEndsTheProgramFirst(t *testing.T) {
 // What the configuration asks for is refused if it cannot be had, and not left out.
 func TestANodeDoesNotIgnoreItsConfiguration(t *testing.T) {
 	for says, change := range map[string]func(*node.Config){
-		"Give --tls, or --trust":     func(c *node.Config) { c.Listen = "0.0.0.0:0" },
+		"Give --tls, or --trust":     func(c *node.Config) { c.Listen = strings.Replace(c.Members[0].Address, "127.0.0.1", "0.0.0.0", 1) },
 		"no/such/ca.pem":             func(c *node.Config) { c.TLS = &node.Files{CA: "no/such/ca.pem", Cert: "cert", Key: "key"} },
 		"Use --new if this node has": func(c *node.Config) { c.New = false },
 		"--preferred ":               func(c *node.Config) { c.Preferred = []string{"n9"} },
