@@ -61,7 +61,7 @@ type transient struct {
 	awaitHeir []*Order      // that have been carried out, and wait until the heir leads
 	attempt   *attempt      // the handover under way
 	err       error         // that has ended the group
-	campaigns bool          // its campaign keeps others waiting. See muster.go
+	place     time.Duration // until when its campaign keeps others waiting at most; 0: it does not. See muster.go
 	repeats   time.Duration // how long it may ask again without waiting itself; 0: its campaign is over
 	vain      time.Duration // when the alarm of its campaign was due, if that waits among those in which others have a leader
 }

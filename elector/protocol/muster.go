@@ -126,11 +126,14 @@ func (n *Node) campaign() {
 		return // as in most turns
 	}
 	m.begun.drop(func(c *campaign) bool {
-		x := c.group.transient()
-		if x != nil && x.campaigns && n.now >= c.until {
+		switch x := c.group.transient(); {
+		case x == nil || x.place != c.until: // it is over, and the group may have begun another one
+			return true
+		case n.now >= c.until:
 			m.end(x)
+			return true
 		}
-		return x == nil || !x.campaigns
+		return false
 	})
 	n.askInVain()
 	m.waiting.drop(func(c *campaign) bool {
@@ -141,11 +144,11 @@ func (n *Node) campaign() {
 			return false
 		default:
 			x := n.transientOf(g)
-			if !x.campaigns {
-				x.campaigns = true
+			if x.place == 0 {
 				m.open++
 			}
 			c.until = n.now + g.Rules.Timing.Detection()
+			x.place = c.until
 			x.repeats = c.until + g.Rules.Timing.MaxVoteWait
 			m.begun.add(*c)
 			n.give(g, &Input{Kind: Ring, Number: c.alarm}, purpose{})
@@ -205,8 +208,8 @@ func (n *Node) quorumSpeaks(g *Group) bool {
 
 // end notes that a campaign keeps others waiting no more.
 func (m *muster) end(x *transient) {
-	if x.campaigns {
-		x.campaigns = false
+	if x.place != 0 {
+		x.place = 0
 		m.open--
 	}
 }

@@ -69,6 +69,23 @@ func TestACampaignThatHangsDoesNotKeepOthersWaitingForEver(t *testing.T) {
 	assert.Empty(t, third.did(), "its place is taken")
 }
 
+// A group may find a leader and lose it again within a detection time. What is left of its first campaign is behind another one that is
+// under way.
+func TestACampaignThatIsOverDoesNotEndTheNextOneOfItsGroup(t *testing.T) {
+	a, b, c := crowd(t)
+	at, waits := a.node.Next()
+	require.True(t, waits)
+	again := at + a.group.Rules.Timing.Detection()/2
+	a.group.transient().place = again
+	a.node.muster.begun.add(campaign{group: &a.group, until: again})
+	a.node.At(at)
+	a.node.EndTurn()
+	assert.Empty(t, append(b.did(), c.did()...))
+	a.node.At(again)
+	a.node.EndTurn()
+	stands(t, b, c)
+}
+
 // Its alarm rings while the engine is asked about another's pre-vote. It cannot begin before that is answered.
 func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
 	a := newRecorders(t, 3)[0]

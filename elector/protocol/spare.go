@@ -41,7 +41,7 @@ func (n *Node) tidy(g *Group) {
 	if x == nil || x.busy != nil {
 		return
 	}
-	if x.campaigns && len(x.queue) == 0 && !n.keepsPlace(g) { // what waits may begin the campaign
+	if x.place != 0 && len(x.queue) == 0 && !n.keepsPlace(g) { // what waits may begin the campaign
 		n.muster.end(x)
 	}
 	if g.Role != memberstate.Candidate {
@@ -50,7 +50,7 @@ func (n *Node) tidy(g *Group) {
 		}
 		x.repeats, x.vain = 0, 0
 	}
-	if x.campaigns || x.repeats > 0 || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
+	if x.place != 0 || x.repeats > 0 || x.attempt != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return
 	}
 	g.rare.transient = nil
