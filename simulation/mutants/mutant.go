@@ -41,6 +41,7 @@ var rare = []string{
 	"heartbeats-keep-silent-about-ability", "stopped-process-taken-for-a-hanging-judge",
 	"unknown-node-is-not-asked", "unknown-node-is-called-in-one-group-only",
 	"lease-run-out-is-extended", "lease-call-never-given-up", "lease-leader-shown-after-its-end",
+	"campaign-that-is-over-ends-the-next-one",
 }
 
 func isRare(m *mutant) bool { return slices.Contains(rare, m.Name) }
