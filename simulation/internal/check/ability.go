@@ -105,11 +105,12 @@ func (c *Checker) ailed(n *Member, term memberstate.Term) bool {
 	return n.handing.ailedIn == term || n.Engine.Barred || n.Engine.Unwell || c.hung(n, term)
 }
 
-// Receives notes that a process takes a message. If none has come for a while, the process may take itself for the
-// cause, and give the function that judges its engines more time, once for each question.
+// Receives notes that a process takes a message. If none has come for a while, the process may take itself for the cause, and
+// give the function that judges its engines more time, if that was not overdue before. The clock may be slow by a third.
 func (c *Checker) Receives(at *Node) {
 	since := max(at.Judging, at.received)
-	if at.Judging != 0 && at.quiet <= at.Judging && *c.now-since > int64(c.leastDetection()/3) {
+	soon := since-at.Judging <= int64(c.Detection())*3/2
+	if at.Judging != 0 && soon && *c.now-since > int64(c.leastDetection()/3) {
 		at.quiet = *c.now
 	}
 	at.received = *c.now
