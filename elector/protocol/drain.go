@@ -13,7 +13,6 @@
 package protocol
 
 import (
-	"slices"
 	"time"
 
 	"github.com/hustings/hustings/rpc"
@@ -52,18 +51,6 @@ type retries struct {
 type retry struct {
 	group *Group
 	at    time.Duration
-}
-
-// add adds a group behind those that are tried again before it. That is nearly always the end, unless groups have different intervals.
-func (l *retries) add(one retry) {
-	later := func(r retry, at time.Duration) int {
-		if r.at <= at {
-			return -1
-		}
-		return 1
-	}
-	place, _ := slices.BinarySearchFunc(l.all[l.first:], one.at, later)
-	l.all = slices.Insert(l.all, l.first+place, one)
 }
 
 const (
@@ -280,7 +267,8 @@ func (n *Node) sticks(g *Group, m move, why Stuck) {
 	d := &n.draining
 	wait := g.Rules.Timing.Detection() << min(m.tries, maxTries-1)
 	m.order, m.why, m.next = nil, why, n.now+wait
-	d.later[min(m.tries, maxTries-1)].add(retry{g, m.next})
+	l := &d.later[min(m.tries, maxTries-1)]
+	l.all = append(l.all, retry{g, m.next})
 	m.tries = min(m.tries+1, maxTries)
 	d.moves[g] = m
 	d.stuck[why]++

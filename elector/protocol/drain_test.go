@@ -231,28 +231,3 @@ func TestAGroupThatWaitedWhenADrainEndedWaitsAgain(t *testing.T) {
 	n.Drain(1)
 	assert.ElementsMatch(t, c.leads.groups, n.draining.waiting)
 }
-
-// They fail equally often, so they are in one list, and the one that fails first may be tried again last.
-func TestAGroupThatIsStuckDoesNotWaitForOneOfLongerIntervals(t *testing.T) {
-	f, _ := leasing(t, 3)
-	n, d := f.node, &f.node.draining
-	n.draining = drain{on: true, most: 1, moves: map[*Group]move{}}
-	n.stands.led = 3
-	long, short, next := f.groups[0], f.groups[1], f.groups[2]
-	changed(long).Timing = slow
-	for _, g := range []*Group{long, short, next} {
-		n.sticks(g, move{}, StuckBehind)
-	}
-	at, waits := n.nextMove()
-	assert.True(t, waits)
-	assert.Equal(t, n.now+short.Rules.Timing.Detection(), at)
-	n.At(at)
-	n.retry()
-	assert.Equal(t, []*Group{short, next}, d.waiting)
-	at, waits = n.nextMove()
-	assert.True(t, waits)
-	assert.Zero(t, at, "they have their turn")
-	d.waiting, d.first = nil, 0
-	at, _ = n.nextMove()
-	assert.Equal(t, d.moves[long].next, at)
-}
