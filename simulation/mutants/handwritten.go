@@ -197,7 +197,7 @@ var handwritten = []mutant{
 	{"office-offered-to-a-preferred-node-that-drains", "elector/protocol/machine_handover.go", "!m.unfit(r).Has(from) &&", "!m.unable.Has(from) &&", ""},
 	{"stands-in-its-turn-although-it-drains", "elector/protocol/machine_fit.go", "return m.inability == Able && !r.lastChoice().Has(r.Self)", "return m.inability == Able", ""},
 	{"drain-does-not-hand-over-new-offices", "elector/protocol/standing.go", "\t\tn.draining.add(g)\n", "", ""},
-	{"drain-tries-once", "elector/protocol/drain.go", "\td.later[min(m.tries, maxTries-1)].add(retry{g, m.next})\n", "", ""},
+	{"drain-tries-once", "elector/protocol/drain.go", "\tl.all = append(l.all, retry{g, m.next})\n", "\t_ = l\n", ""},
 	{"next-drain-forgets-what-waited", "elector/protocol/drain.go", "\tfor _, g := range d.waiting[d.first:] {\n\t\tg.notes.set(toMove, false)\n\t}\n", "", ""},
 	{"drained-at-once", "elector/protocol/drain.go", "\tcase n.now >= due:\n", "\tcase n.now >= due || true:\n", ""},
 	{"stuck-group-tried-as-often", "elector/protocol/drain.go", "wait := g.Rules.Timing.Detection() << min(m.tries, maxTries-1)", "wait := g.Rules.Timing.Detection()", ""},
