@@ -93,12 +93,12 @@ func (n *Node) forgetStanding(p *peer) {
 	}
 }
 
-// answersWithoutBeats takes in that a member has answered a heartbeat and says nothing of bonds. If its node has sent no beat
-// lately either, its present process exchanges none: it is an older version, or was told so. Such a process says in its answers that it does
-// not serve, as one that exchanges beats does to a heartbeat that offers no bond. So when this answer does not say so,
-// what an earlier process has said is over.
+// answersWithoutBeats takes in that a member has answered a leader's heartbeat and says nothing of bonds. If its node has sent no
+// beat lately either, its present process exchanges none, because it is an older version or was told so, or it serves again and the beat that
+// said so was lost. Such a process says in its answers if it does not serve, as one that exchanges beats does to a heartbeat that
+// offers no bond. So when this answer does not say so, what was said before is over.
 func (n *Node) answersWithoutBeats(g *Group, from memberstate.Seat, msg *rpc.Message) {
-	if msg.Bond != nil || msg.Unable != 0 || g.offers() == nil {
+	if msg.Bond != nil || msg.Unable != 0 || g.Role != memberstate.Leader {
 		return
 	}
 	if p := n.peerOf(g, from); p.leaves() && n.now-p.spokeAt >= 2*n.beats.every {

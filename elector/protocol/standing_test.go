@@ -79,7 +79,8 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		"it does not serve":           {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Unable = memberstate.SetOf(2) }, false},
 		"it exchanges beats":          {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Bond = &rpc.Bond{Session: n1At5} }, false},
 		"it has beaten just now":      {func(f *flock, _ *Group, _ *rpc.Message) { f.node.At(f.node.now - 1) }, false},
-		"no bond was offered to it":   {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers = nil }, false},
+		"no bond is offered to it":    {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers = nil }, true},
+		"it answers no leader":        {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers, g.Role = nil, memberstate.Follower }, false},
 		"it is no answer of a member": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.From = "stranger" }, false},
 		"it answers no heartbeat":     {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Kind = rpc.VoteResponse }, false},
 	} {
