@@ -93,15 +93,17 @@ func (n *Node) forgetStanding(p *peer) {
 	}
 }
 
-// answersWithoutBeats takes in that a member has answered a leader's heartbeat and says nothing of bonds. If its node has sent no
-// beat lately either, its present process exchanges none, because it is an older version or was told so, or it serves again and the beat that
-// said so was lost. Such a process says in its answers if it does not serve, as one that exchanges beats does to a heartbeat that
-// offers no bond. So when this answer does not say so, what was said before is over.
+// answersWithoutBeats takes in that a member has answered a leader's heartbeat and says nothing of bonds. Its node exchanges no beats,
+// or this leader has offered it no bond. Then the answer says so if its node does not serve. If it does not say so, and the
+// heartbeat was sent after the node's last beat had arrived, what that beat said is over: the node's process is another
+// one, which exchanges no beats, or the beat in which it said that it serves again was lost. An answer to an earlier
+// heartbeat may have been on its way for long, and be older than what the beat said.
 func (n *Node) answersWithoutBeats(g *Group, from memberstate.Seat, msg *rpc.Message) {
-	if msg.Bond != nil || msg.Unable != 0 || g.Role != memberstate.Leader {
+	if msg.Bond != nil || msg.Unable != 0 || g.Role != memberstate.Leader || msg.Asked != g.Term {
 		return
 	}
-	if p := n.peerOf(g, from); p.leaves() && n.now-p.spokeAt >= 2*n.beats.every {
+	p := n.peerOf(g, from)
+	if sent, _ := g.duty().sent.beat(&g.Machine, msg.Round); p.leaves() && sent > p.spokeAt {
 		n.forgetStanding(p)
 	}
 }

@@ -78,7 +78,9 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		"it serves":                   {func(*flock, *Group, *rpc.Message) {}, true},
 		"it does not serve":           {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Unable = memberstate.SetOf(2) }, false},
 		"it exchanges beats":          {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Bond = &rpc.Bond{Session: n1At5} }, false},
-		"it has beaten just now":      {func(f *flock, _ *Group, _ *rpc.Message) { f.node.At(f.node.now - 1) }, false},
+		"its node has beaten since":   {func(f *flock, g *Group, _ *rpc.Message) { f.node.peerOf(g, 2).spokeAt = f.node.now }, false},
+		"an earlier heartbeat":        {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Round-- }, false},
+		"a heartbeat of another term": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Asked-- }, false},
 		"no bond is offered to it":    {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers = nil }, true},
 		"it answers no leader":        {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers, g.Role = nil, memberstate.Follower }, false},
 		"it is no answer of a member": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.From = "stranger" }, false},
@@ -87,9 +89,10 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		f, g, _ := offering(t)
 		n := f.node
 		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Standing: rpc.Standing{State: rpc.Draining, Changes: 7}})
-		n.At(n.now + 2*n.beats.every)
+		n.At(n.now + 1)
+		g.duty().sent.Sends(&g.Machine, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: g.Beat()}}, n.now)
 		msg := taken(0)
-		msg.From, msg.To, msg.Group, msg.Voters, msg.Bond = "n1", "n0", g.name, g.Members.Digest(), nil
+		msg.From, msg.To, msg.Group, msg.Voters, msg.Bond, msg.Round = "n1", "n0", g.name, g.Members.Digest(), nil, g.Beat()
 		c.change(f, g, msg)
 		n.Deliver(g, msg)
 		p := n.peerOf(g, 2)

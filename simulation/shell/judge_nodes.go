@@ -122,8 +122,9 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 	if q.Mark != rpc.PreVote || m.namedIn[q.Leader] == q.Term || !m.group.votes(heir) || !p.busy.noneSince(now) || m.beatAt != m.ownBeatAt || now.Sub(m.ownBeatAt) >= 2*m.timing.Heartbeat {
 		return
 	}
-	if serves, known := p.toldBy(nodes[heir].process.Load()); serves || !known {
-		return
+	other := nodes[heir].process.Load()
+	if serves, known := p.toldBy(other); serves || !known || other.service.state == rpc.Serving {
+		return // if it serves again, an answer may have said so before a beat
 	}
 	for _, voter := range m.group.voters {
 		a := m.answers[nodeName(voter)]
