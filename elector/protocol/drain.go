@@ -2,9 +2,9 @@
 //
 // The node says in its beats that it drains, so its members stand last, and nobody hands over to them. Then
 // each group that it leads is handed over like on the order of an operator: to a voter that is caught up, whose
-// node serves. The one whose node has the least to do for its capacity is asked first, so that those that stay share evenly. A group that nobody can take over does not keep others waiting: it is tried again after a
-// detection time, and after twice as long each time that it fails. It goes on being led meanwhile. What the node is elected
-// to lead while it drains, because nobody else could be, is handed over in the same way.
+// node serves. The one whose node has the least to do for its capacity is asked first, so that those that stay share evenly. A group
+// that nobody can take over does not keep others waiting: it goes on being led, and is tried again later, see drain_retry.go. What the
+// node is elected to lead while it drains, because nobody else could be, is handed over in the same way.
 //
 // A node that is protected drains, too, but begins no handovers until that is over, see protection.go.
 //
@@ -30,7 +30,7 @@ type drain struct {
 	stuck   [Stucks]int
 	young   int // groups that are stuck, and were tried less often than hopeless
 	later   [maxTries]retries
-	refused []*Group // that no voter will take over, as was heard in this turn
+	refused []*Group // that no voter will take over, as was found out in this turn
 	shown   Progress
 }
 
@@ -39,29 +39,12 @@ type move struct {
 	order *Order // under way; nil: the group is stuck
 	tries uint8
 	why   Stuck
-	next  time.Duration // when it is tried again
+	next  time.Duration // when it is tried again; 0: as soon as there is room
 }
 
-// retries are groups that were tried equally often, in the order in which they are tried again.
-type retries struct {
-	all   []retry
-	first int
-}
-
-type retry struct {
-	group *Group
-	at    time.Duration
-}
-
-const (
-	// UsualMoves is how many handovers are under way at a time: enough that none waits for another's messages and
-	// saves, and few enough that each is as fast as alone.
-	UsualMoves = 128
-	// maxTries bounds the wait for the next try to 2^(maxTries-1) detection times.
-	maxTries = 8
-	// hopeless is after how many tries a group is said to be stuck for good. It is tried on all the same.
-	hopeless = 3
-)
+// UsualMoves is how many handovers are under way at a time: enough that none waits for another's messages and
+// saves, and few enough that each is as fast as alone.
+const UsualMoves = 128
 
 // Drain has the node hand over all that it leads, so many groups at a time; 0: a number that suits real nodes. One that drains
 // already goes on with the new number.
@@ -128,25 +111,6 @@ func (d *drain) forget(m *move) {
 	}
 }
 
-// retryAll has all groups that are stuck tried again now.
-func (d *drain) retryAll() {
-	for i := range d.later {
-		l := &d.later[i]
-		for _, r := range l.all[l.first:] {
-			if d.waits(&r) {
-				d.add(r.group)
-			}
-		}
-		*l = retries{}
-	}
-}
-
-// waits says whether a group is still stuck, and waits for this try.
-func (d *drain) waits(r *retry) bool {
-	m, tried := d.moves[r.group]
-	return tried && m.order == nil && m.next == r.at
-}
-
 // moveSome begins as many handovers as there is room for.
 func (n *Node) moveSome() {
 	d := &n.draining
@@ -175,23 +139,6 @@ func (n *Node) moveWaiting() {
 	}
 	if d.first == len(d.waiting) {
 		d.waiting, d.first = emptied(d.waiting), 0
-	}
-}
-
-// retry has groups that are stuck tried again whose time has come.
-func (n *Node) retry() {
-	for i := range n.draining.later {
-		l := &n.draining.later[i]
-		for l.first < len(l.all) && l.all[l.first].at <= n.now {
-			if n.draining.waits(&l.all[l.first]) {
-				n.draining.add(l.all[l.first].group)
-			}
-			l.all[l.first] = retry{}
-			l.first++
-		}
-		if l.first == len(l.all) {
-			l.all, l.first = emptied(l.all), 0
-		}
 	}
 }
 
@@ -260,21 +207,6 @@ func (n *Node) moveEnds(g *Group, o *Order, err error) {
 		return
 	}
 	n.sticks(g, m, whyStuck(err))
-}
-
-// sticks notes that a group could not be handed over.
-func (n *Node) sticks(g *Group, m move, why Stuck) {
-	d := &n.draining
-	wait := g.Rules.Timing.Detection() << min(m.tries, maxTries-1)
-	m.order, m.why, m.next = nil, why, n.now+wait
-	l := &d.later[min(m.tries, maxTries-1)]
-	l.all = append(l.all, retry{g, m.next})
-	m.tries = min(m.tries+1, maxTries)
-	d.moves[g] = m
-	d.stuck[why]++
-	if m.tries < hopeless {
-		d.young++
-	}
 }
 
 // refusedBy notes that a voter will not take over. When none is left that might, the handover need not wait for its

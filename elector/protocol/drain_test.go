@@ -108,6 +108,69 @@ func TestAGroupThatIsStuckIsTriedAtOnceWhenSomethingHasChanged(t *testing.T) {
 	}
 }
 
+// Its next try may be a hundred detection times away.
+func TestAGroupIsTriedAtOnceWhenSomebodyCanTakeItOverAgain(t *testing.T) {
+	for what, c := range map[string]struct {
+		why                      Stuck
+		answered, unable, leaves memberstate.Set // before n1 answers
+		says                     memberstate.Set // who is not able, in n1's answer
+		moving                   bool
+		tried                    bool
+	}{
+		"n1 is able again":                 {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), tried: true},
+		"n1 answers again":                 {why: StuckNoVoter, tried: true},
+		"n1 answers, and the other drains": {why: StuckLeaving, answered: memberstate.SetOf(3), leaves: memberstate.SetOf(3), tried: true},
+		"n1 is not able still":             {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), says: memberstate.SetOf(2)},
+		"n1 was able before":               {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(3)},
+		"n1 drains":                        {why: StuckLeaving, leaves: memberstate.SetOf(2)},
+		"its ledger was behind":            {why: StuckBehind, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3)},
+		"it is handed over":                {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), moving: true},
+	} {
+		f, g, _ := offering(t)
+		n, d := f.node, &f.node.draining
+		n.countLed(g)
+		*d = drain{on: true, most: 1, moves: map[*Group]move{}}
+		n.sticks(g, move{}, c.why)
+		if c.moving {
+			d.moves[g] = move{order: new(Order), why: c.why}
+		}
+		clear(g.office.acks[:])
+		g.office.acks[g.office.beat%recentBeats] = c.answered
+		g.unable, g.maintenance.LastChoice = c.unable, c.leaves
+		msg := taken(0)
+		msg.From, msg.To, msg.Group, msg.Voters, msg.Round, msg.Unable = "n1", "n0", g.name, g.Members.Digest(), g.Beat(), c.says
+		n.Deliver(g, msg)
+		assert.Equal(t, c.tried, len(d.waiting) == 1, what)
+		assert.Equal(t, !c.moving, len(n.StuckGroups()) == 1, what)
+	}
+}
+
+// The last voter whose node serves may begin to drain while it is asked. The group stays then: it would only move from one node that drains to
+// another.
+func TestAGroupIsNotGivenToANodeThatBeginsToDrain(t *testing.T) {
+	for what, c := range map[string]struct {
+		phase HandoverPhase
+		drain memberstate.Set
+		over  bool
+	}{
+		"all others drain":         {phase: Probing, drain: memberstate.SetOf(2, 3), over: true},
+		"one serves still":         {phase: Probing, drain: memberstate.SetOf(3)},
+		"one has accepted already": {phase: Pausing, drain: memberstate.SetOf(2, 3)},
+	} {
+		f, g, _ := offering(t)
+		n, d := f.node, &f.node.draining
+		n.countLed(g)
+		*d = drain{on: true, most: 1, moves: map[*Group]move{g: {order: new(Order)}}}
+		g.office.acks[g.office.beat%recentBeats] = memberstate.SetOf(2, 3)
+		g.handover = Handover{Phase: c.phase, Target: 2, patience: 9}
+		g.maintenance.LastChoice = c.drain
+		msg := taken(0)
+		msg.From, msg.To, msg.Group, msg.Voters, msg.Round = "n1", "n0", g.name, g.Members.Digest(), g.Beat()
+		n.Deliver(g, msg)
+		assert.Equal(t, c.over, len(d.refused) == 1, what)
+	}
+}
+
 // It may be lost, stopped or handed over by an operator before its turn comes.
 func TestAGroupThatIsGivenUpHasMoved(t *testing.T) {
 	for name, begin := range map[string]func(n *Node, g *Group){
@@ -230,4 +293,29 @@ func TestAGroupThatWaitedWhenADrainEndedWaitsAgain(t *testing.T) {
 	n.Serve()
 	n.Drain(1)
 	assert.ElementsMatch(t, c.leads.groups, n.draining.waiting)
+}
+
+// They fail equally often, so they are in one list, and the one that fails first may be tried again last.
+func TestAGroupThatIsStuckDoesNotWaitForOneOfLongerIntervals(t *testing.T) {
+	f, _ := leasing(t, 3)
+	n, d := f.node, &f.node.draining
+	n.draining = drain{on: true, most: 1, moves: map[*Group]move{}}
+	n.stands.led = 3
+	long, short, next := f.groups[0], f.groups[1], f.groups[2]
+	changed(long).Timing = slow
+	for _, g := range []*Group{long, short, next} {
+		n.sticks(g, move{}, StuckBehind)
+	}
+	at, waits := n.nextMove()
+	assert.True(t, waits)
+	assert.Equal(t, n.now+short.Rules.Timing.Detection(), at)
+	n.At(at)
+	n.retry()
+	assert.Equal(t, []*Group{short, next}, d.waiting)
+	at, waits = n.nextMove()
+	assert.True(t, waits)
+	assert.Zero(t, at, "they have their turn")
+	d.waiting, d.first = nil, 0
+	at, _ = n.nextMove()
+	assert.Equal(t, d.moves[long].next, at)
 }
