@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -78,6 +79,8 @@ type mount struct {
 	files *crashdisk.Disk // the files when the process began
 	died  chan struct{}   // closed when the process dies
 	busy  *trouble        // of the process
+	// failing is set when the present file fails. Others may hear of that before the save does.
+	failing *atomic.Bool
 }
 
 // do carries out an operation, unless the process is dead.
@@ -208,7 +211,15 @@ func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
 		n, err = f.inner.WriteAt(b, at)
 		return err
 	})
-	return n, err
+	return n, f.failed(err)
+}
+
+// failed notes an error of the present file.
+func (f *file) failed(err error) error {
+	if err != nil && f.HasName(storePath) {
+		f.mount.failing.Store(true)
+	}
+	return err
 }
 
 // breaks says whether this operation fails.
@@ -228,12 +239,12 @@ func (f *file) Sync() error {
 		defer f.mount.busy.end()
 		f.wait()
 	}
-	return f.mount.do(func() error {
+	return f.failed(f.mount.do(func() error {
 		if f.breaks() {
 			return syscall.EIO
 		}
 		return f.inner.Sync()
-	})
+	}))
 }
 
 // waits says whether the sync takes time: only the present file's does, on a slow or hanging disk.

@@ -46,7 +46,7 @@ func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 		if err == nil {
 			j.kept(p, on)
 		}
-		excused := p.dead || p.failing || errors.Is(err, elector.ErrStopped) && !asked
+		excused := p.dead || p.failing.Load() || errors.Is(err, elector.ErrStopped) && !asked
 		j.holds(OrdersTold, err == nil || excused, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
 	}
 }
@@ -96,7 +96,7 @@ func (j *judge) undrains(p *process) (returned func(error)) {
 		if err == nil && !v.awaits {
 			v.state, v.since, v.endedAt = rpc.Serving, time.Now(), time.Now()
 		}
-		excused := p.dead || p.failing || stopped && !j.stays(p, before)
+		excused := p.dead || p.failing.Load() || stopped && !j.stays(p, before)
 		j.holds(OrdersTold, err == nil || excused, p.node.name, "Undrain returns %v, and a group has run all the time, on a disk that works", err)
 	}
 }
@@ -133,7 +133,7 @@ func (j *judge) serves(p *process) (returned func(error)) {
 func (j *judge) protects(p *process, on bool) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before := &p.service, &call{"Protect", time.Now()}, j.running(p)
+	v, c, before, closed := &p.service, &call{"Protect", time.Now()}, j.running(p), p.service.closed
 	v.waiting[c] = struct{}{}
 	if on {
 		v.protections++
@@ -143,7 +143,7 @@ func (j *judge) protects(p *process, on bool) (returned func(error)) {
 		defer j.mu.Unlock()
 		delete(v.waiting, c)
 		if err == nil {
-			v.protected, v.protectedAt, v.unsure = on, time.Now(), v.closings > 0
+			v.protected, v.protectedAt, v.unsure = on, time.Now(), v.closings > 0 || v.closed != closed
 			return
 		}
 		j.holds(OrdersTold, p.dead || errors.Is(err, elector.ErrStopped) && !j.stays(p, before), p.node.name, "Protect returns %v, and a group has run all the time", err)
@@ -160,6 +160,7 @@ func (j *judge) closes(p *process) (ended func()) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		p.service.closings--
+		p.service.closed++
 	}
 }
 

@@ -26,7 +26,8 @@ type service struct {
 	protected   bool      // by the last order
 	protectedAt time.Time // when that was given
 	protections int       // orders to be protected
-	closings    int       // closings of the host under way; they end protection
+	closings    int       // closings of the host under way; they end protection, ...
+	closed      int       // ... and how many have ended
 	unsure      bool      // an order may have come before the end of a closing, or after it
 
 	asked  bool      // its store has said whether the node is kept drained

@@ -46,6 +46,7 @@ type process struct {
 	lags       atomic.Bool  // who reads Host.Watch is slow
 	lagsBehind atomic.Bool  // who reads Host.WatchProgress is slow
 	stands     trouble      // causes for which its loop stands still
+	failing    atomic.Bool  // a save has failed, or is about to
 	tap        *tap
 	store      *memberstate.FileStore
 	host       *elector.Host
@@ -54,7 +55,6 @@ type process struct {
 
 	// The judge guards the fields below.
 	dead    bool
-	failing bool // a save has failed
 	members map[string]*member
 	judging bool // the function that judges all engines runs
 	beating beating
@@ -123,7 +123,7 @@ func (n *node) boot(number int) (*process, error) {
 	}
 	p.tap = &tap{process: p, inner: n.world.net.Join(n.name)}
 	n.disk.mu.Lock()
-	m := &mount{disk: n.disk, files: n.disk.files, died: p.died, busy: &p.busy}
+	m := &mount{disk: n.disk, files: n.disk.files, died: p.died, busy: &p.busy, failing: &p.failing}
 	made := m.files.Get(storePath) != nil
 	n.disk.mu.Unlock()
 	options := memberstate.FileOptions{Disk: m, Logger: slog.New(slog.DiscardHandler)}
