@@ -147,7 +147,7 @@ func (m *member) pausesLate(number uint32) bool {
 	l := &m.engine.lapse
 	switch late := l.late; {
 	case late != 0:
-		l.late, m.engine.Pausing = 0, 0
+		l.late = 0
 		m.world.swarm.struck[LateAnswer]++
 		m.host.PauseEnded(&m.group, late, nil)
 		m.world.about(int64(m.rules().Timing.Heartbeat), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))

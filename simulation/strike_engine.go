@@ -172,7 +172,9 @@ func (m *member) pauseEnds(number uint32) {
 	default:
 		e.Stopped = true
 	}
-	m.engine.Pausing = 0
+	if number == e.pausing {
+		e.Pausing = 0
+	}
 	m.host.PauseEnded(&m.group, number, err)
 }
 

@@ -36,7 +36,7 @@ type ability struct {
 	stalled   bool          // the function that judges all engines of the node has named this one
 	ordered   bool          // this member was ordered not to lead
 
-	pausing time.Duration // since when Pause has been running
+	pausing time.Duration // since when the newest Pause has been running
 	ending  time.Duration // since when Lead has been running although its context has ended
 
 	well  time.Duration // since when nothing but an order has kept it from leading; 0: something does

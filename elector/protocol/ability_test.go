@@ -233,10 +233,13 @@ func TestAFunctionThatDoesNotReturnMakesItsGroupUnable(t *testing.T) {
 func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 	w := newWatched(t, 0)
 	fx := &effects{node: w.node, group: &w.group}
-	w.group.working = 2
-	fx.Pause(1, 1)
+	w.group.working = 3
+	w.group.duty().pause = pause{number: 2, running: 2}
+	fx.Pause(1, 2)
 	assert.Equal(t, w.node.now, w.group.ability().pausing)
 	w.node.PauseEnded(&w.group, 1, nil)
+	assert.Equal(t, w.node.now, w.group.ability().pausing, "it was an earlier one, which had been given up")
+	w.node.PauseEnded(&w.group, 2, nil)
 	assert.Nil(t, w.group.ability())
 	fx.EndLead(1)
 	assert.Equal(t, w.node.now, w.group.ability().ending)

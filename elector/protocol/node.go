@@ -361,7 +361,7 @@ func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err err
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
 	n.open(g)
-	if a := g.ability(); a != nil {
+	if a := g.ability(); a != nil && g.pausedLast(number) {
 		a.pausing = 0
 		n.tidyAbility(g)
 	}

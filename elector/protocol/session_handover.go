@@ -55,6 +55,11 @@ func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 	return p.asked
 }
 
+// pausedLast says whether the engine has not been asked to pause its writes again after this.
+func (s *Session) pausedLast(number uint32) bool {
+	return s.duties != nil && s.duties.pause.number == number
+}
+
 // attendHandover compares the handover with the orders that stand, and pauses the engine's writes
 // for it when the target is ready. A leader of which something hangs has told its heir to stand without
 // a pause (D26). Its writes are paused all the same, but nothing waits for that: as long as some of them

@@ -208,6 +208,7 @@ var handwritten = []mutant{
 	{"group-goes-from-one-that-drains-to-another", "elector/protocol/drain_retry.go", "\t\t\td.refused = append(d.refused, g)\n", "\t\t\t_ = d\n", ""},
 	{"answer-from-before-the-drain-counts", "elector/protocol/standing.go", "p.leaves() && sent > p.spokeAt", "p.leaves() && sent >= 0", ""},
 	{"node-serves-again-by-a-beat-only", "elector/protocol/standing.go", "p.leaves() && sent > p.spokeAt", "p.leaves() && sent < 0", ""},
+	{"pause-that-hangs-is-forgotten-for-an-older-one", "elector/protocol/node.go", "a != nil && g.pausedLast(number) {", "a != nil {", ""},
 	{"refused-group-keeps-others-waiting", "elector/protocol/drain.go", "\td.refused = append(d.refused, g)\n", "\t_ = d\n", ""},
 	{"drain-outlives-its-process", "elector/protocol/bonds.go", "\t\tn.forgetStanding(p)\n", "", ""},
 	{"protected-node-drains", "elector/protocol/drain.go", "\t\tif !n.stands.protected {\n", "\t\tif true {\n", ""},
