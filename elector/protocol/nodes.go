@@ -62,7 +62,10 @@ func (n *Node) show(id string) Peer {
 		return Peer{ID: id, Lost: lost > 0}
 	}
 	shown := Peer{
-		ID: id, Standing: p.standing, Known: p.told, Incarnation: p.link.peer, Follow: len(p.followers), Lost: lost > p.seenAt,
+		ID: id, Known: p.told, Incarnation: p.link.peer, Follow: len(p.followers), Lost: lost > p.seenAt,
+	}
+	if p.told {
+		shown.Standing = p.standing
 	}
 	if p.seenAt > 0 {
 		shown.Heard, shown.Silence = true, n.now-p.seenAt

@@ -104,7 +104,9 @@ func (n *Node) answersWithoutBeats(g *Group, from memberstate.Seat, msg *rpc.Mes
 	}
 	p := n.peerOf(g, from)
 	if sent, _ := g.duty().sent.beat(&g.Machine, msg.Round); p.leaves() && sent > p.spokeAt {
+		over := p.standing.Changes + 1
 		n.forgetStanding(p)
+		p.standing.Changes = over // so that a late copy of that beat does not count
 	}
 }
 

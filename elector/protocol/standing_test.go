@@ -102,6 +102,27 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 	}
 }
 
+// The network may deliver a beat twice, or late.
+func TestWhatAnAnswerHasEndedIsNotBelievedAgain(t *testing.T) {
+	f, g, _ := offering(t)
+	n, p := f.node, f.node.peerOf(g, 2)
+	says := func(s rpc.Standing) {
+		n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Standing: s})
+	}
+	says(rpc.Standing{State: rpc.Draining, Changes: 7})
+	n.At(n.now + 1)
+	g.duty().sent.Sends(&g.Machine, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: g.Beat()}}, n.now)
+	msg := taken(0)
+	msg.Bond, msg.Round = nil, g.Beat()
+	n.answersWithoutBeats(g, 2, msg)
+	require.False(t, p.leaves())
+	assert.Zero(t, n.show("n1").Standing, "it has said nothing of this itself")
+	says(rpc.Standing{State: rpc.Draining, Changes: 7})
+	assert.False(t, p.leaves())
+	says(rpc.Standing{State: rpc.Draining, Changes: 9})
+	assert.True(t, p.leaves(), "it drains again")
+}
+
 // An order may have the node show its progress before its turn ends.
 func TestANodeThatIsElectedIsDrainedNoMoreAtOnce(t *testing.T) {
 	c := newCrossing(t, 1)

@@ -101,13 +101,13 @@ func (j *judge) standingHeard(p *process, b *rpc.Beat) {
 }
 
 // toldBy says what a process has been told of another one that runs, if it has had the time to take that in.
-func (p *process) toldBy(other *process) (serves, known bool) {
+func (p *process) toldBy(other *process) (t toldStanding, known bool) {
 	if other == nil || other.dead {
-		return false, false
+		return t, false
 	}
-	t := p.beating.told[other.node.name]
+	t = p.beating.told[other.node.name]
 	known = t.sure && t.of == other.beating.incarnation && t.to == p.beating.incarnation && t.at.Before(time.Now())
-	return t.serves, known
+	return t, known
 }
 
 // offers checks a question whether a voter could take over, unless an order has named it. The voter's node must serve as far
@@ -123,7 +123,8 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 		return
 	}
 	other := nodes[heir].process.Load()
-	if serves, known := p.toldBy(other); serves || !known || other.service.state == rpc.Serving {
+	leaves, known := p.toldBy(other)
+	if leaves.serves || !known || other.service.state == rpc.Serving {
 		return // if it serves again, an answer may have said so before a beat
 	}
 	for _, voter := range m.group.voters {
@@ -131,8 +132,9 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 		if voter == heir || voter == p.node.index || a.term != q.Term || a.round != m.newestRound || !a.at.Before(now) {
 			continue
 		}
-		serves, known := p.toldBy(nodes[voter].process.Load())
-		j.holds(NotToLeaving, !serves || !known, m.name, "it asks %s to take over term %d, which has said that it does not serve, although %s does", q.Leader, q.Term, nodeName(voter))
+		stays, known := p.toldBy(nodes[voter].process.Load())
+		j.holds(NotToLeaving, !stays.serves || !known, m.name, "it asks %s to take over term %d, which said %v ago (change %d) that it does not serve, and not %s, which said %v ago (change %d) that it does, and has answered %v ago",
+			q.Leader, q.Term, now.Sub(leaves.at), leaves.changes, nodeName(voter), now.Sub(stays.at), stays.changes, now.Sub(a.at))
 	}
 }
 
