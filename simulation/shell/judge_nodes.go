@@ -124,7 +124,7 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 	}
 	other := nodes[heir].process.Load()
 	leaves, known := p.toldBy(other)
-	if leaves.serves || !known || other.service.state == rpc.Serving {
+	if leaves.serves || !known || other.service.mayServe() {
 		return // if it serves again, an answer may have said so before a beat
 	}
 	for _, voter := range m.group.voters {

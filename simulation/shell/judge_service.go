@@ -49,6 +49,16 @@ func (v *service) begins(held bool) {
 	}
 }
 
+// mayServe says whether the process serves by the last order, or such an order is under way.
+func (v *service) mayServe() bool {
+	for c := range v.waiting {
+		if c.what == "Serve" || c.what == "Undrain" {
+			return true
+		}
+	}
+	return v.state == rpc.Serving
+}
+
 // running lists the members of a process that take part, and are not about to end.
 func (j *judge) running(p *process) (list []*member) {
 	for _, m := range p.members {

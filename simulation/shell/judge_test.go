@@ -153,6 +153,33 @@ func TestJudgeNoticesViolations(t *testing.T) {
 	}
 }
 
+// In each row n0 asks n1, which has said that it drains. Nothing but the row's change excuses that.
+func TestWhenALeaderMayAskANodeThatDrains(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(n0, n1, n2 *process)
+		may    bool
+	}{
+		"another one serves":              {func(*process, *process, *process) {}, false},
+		"it serves again":                 {func(_, n1, _ *process) { n1.service.state = rpc.Serving }, true},
+		"it is about to serve again":      {func(_, n1, _ *process) { n1.service.waiting = map[*call]struct{}{{what: "Undrain"}: {}} }, true},
+		"it has an order of another kind": {func(_, n1, _ *process) { n1.service.waiting = map[*call]struct{}{{what: "Drain"}: {}} }, false},
+		"it has said that it serves":      {func(n0, _, _ *process) { n0.beating.told["n1"] = toldStanding{sure: true, serves: true} }, true},
+		"the other one drains, too":       {func(n0, _, _ *process) { n0.beating.told["n2"] = toldStanding{sure: true} }, true},
+		"the other one has not answered":  {func(n0, _, _ *process) { delete(n0.members["g0"].answers, "n2") }, true},
+		"an order names it":               {func(n0, _, _ *process) { n0.members["g0"].orders["n1"] = 1 }, true},
+	} {
+		j, p := court(t)
+		m, now := p[0].members["g0"], time.Now()
+		m.shown.Revision, m.beatAt, m.ownBeatAt = 1, now, now
+		m.answers = map[string]roundAnswer{"n2": {term: 9}}
+		p[0].beating.told = map[string]toldStanding{"n1": {sure: true}, "n2": {sure: true, serves: true}}
+		p[1].service.state = rpc.Draining
+		c.change(p[0], p[1], p[2])
+		j.offers(m, &rpc.Message{From: "n0", To: "n1", Leader: "n1", Body: rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: 9}})
+		assert.Equal(t, c.may, j.violation == nil, "%s: %v", what, j.violation)
+	}
+}
+
 // A disk that has failed, or a process that has died, may have saved an order or not.
 func TestTheNextProcessMayFindAnOrderThatFailed(t *testing.T) {
 	for _, vote := range []string{"", "drained"} {
