@@ -15,6 +15,7 @@ package protocol
 import (
 	"time"
 
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -39,7 +40,9 @@ type move struct {
 	order *Order // under way; nil: the group is stuck
 	tries uint8
 	why   Stuck
-	next  time.Duration // when it is tried again; 0: as soon as there is room
+	next  time.Duration   // when it is tried again; 0: as soon as there is room
+	heirs memberstate.Set // who could have taken it over when it was tried, and ever since
+	early bool            // that try came before its time
 }
 
 // UsualMoves is how many handovers are under way at a time: enough that none waits for another's messages and
@@ -149,6 +152,9 @@ func (n *Node) move(g *Group) {
 	if tried {
 		d.forget(&m)
 	}
+	if m.early, m.heirs = tried && m.next == 0, g.heirs(); m.early {
+		m.tries-- // the wait does not grow for it
+	}
 	if why, hindered := n.hindersMove(g); hindered {
 		n.sticks(g, m, why)
 		return
@@ -163,7 +169,7 @@ func (n *Node) move(g *Group) {
 
 // hindersMove says why nobody need be asked to take over a group.
 func (n *Node) hindersMove(g *Group) (why Stuck, hindered bool) {
-	switch alive := g.answering(); {
+	switch alive := g.reachable(); {
 	case alive == 0:
 		return StuckNoVoter, true
 	case alive&^g.Rules.lastChoice() == 0:
@@ -206,34 +212,37 @@ func (n *Node) moveEnds(g *Group, o *Order, err error) {
 		delete(d.moves, g)
 		return
 	}
-	n.sticks(g, m, whyStuck(err))
+	why, hindered := n.hindersMove(g)
+	if !hindered {
+		why = whyStuck(err)
+	}
+	n.sticks(g, m, why)
 }
 
-// refusedBy notes that a voter will not take over. When none is left that might, the handover need not wait for its
-// time to be over. One whose ledger is behind might, as long as that grows: while the leader writes, a ledger is mostly behind
-// when the first question arrives, and reaches the goal, which is fixed, soon after.
-func (n *Node) refusedBy(g *Group, a *attempt) {
-	d, h := &n.draining, g.Handover()
-	if m := d.moves[g]; m.order == nil || h.Phase != Probing {
-		return
+// isRefused says whether no voter is left that might take a group over, so that its handover need not wait for its time to be
+// over: all have answered that they will not, or their nodes do not serve any more. One whose ledger is behind might, as long as
+// that grows: while the leader writes, a ledger is mostly behind when the first question arrives, and reaches the goal, which is
+// fixed, soon after.
+func (g *Group) isRefused() bool {
+	x := g.transient()
+	if x == nil || x.attempt == nil || g.Handover().Phase != Probing {
+		return false
 	}
-	for seat := range (g.Rules.others() & g.Alive() &^ g.Rules.lastChoice()).Seats() {
-		if _, answered := a.answered[seat]; !answered || a.catchingUp.Has(seat) {
-			return
+	for seat := range (g.reachable() &^ g.Rules.lastChoice()).Seats() {
+		if _, answered := x.attempt.answered[seat]; !answered || x.attempt.catchingUp.Has(seat) {
+			return false
 		}
 	}
-	d.refused = append(d.refused, g)
+	return true
 }
 
 // giveUpRefused ends the handovers of groups that nobody will take over.
 func (n *Node) giveUpRefused() {
 	for i, g := range n.draining.refused {
 		n.draining.refused[i] = nil
-		m, x := n.draining.moves[g], g.transient()
-		if m.order == nil || x == nil || x.attempt == nil || g.Handover().Phase != Probing {
-			continue
+		if m := n.draining.moves[g]; m.order != nil && g.isRefused() {
+			n.Withdraw(g, m.order, &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, g.transient().attempt)})
 		}
-		n.Withdraw(g, m.order, &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, x.attempt)})
 	}
 	n.draining.refused = emptied(n.draining.refused)
 }

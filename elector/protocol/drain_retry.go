@@ -1,7 +1,8 @@
 // When a node that drains tries a group again that it could not hand over (D28).
 //
-// It does so after a detection time, and after twice as long each time that it fails. But if nobody was there to take the group
-// over, it is tried at once when somebody is: when a voter answers again, is able again, or its node serves again.
+// It does so after a detection time, and after twice as long each time that it fails. It does so at once if nobody was there to take the
+// group over and somebody is, because a voter answers again or is able again; and with all groups when another node serves
+// again, or an operator orders the drain again.
 
 package protocol
 
@@ -37,6 +38,9 @@ func (l *retries) add(one retry) {
 			return -1
 		}
 		return 1
+	}
+	if l.first > len(l.all)/2 {
+		l.all, l.first = slices.Delete(l.all, 0, l.first), 0
 	}
 	place, _ := slices.BinarySearchFunc(l.all[l.first:], one.at, later)
 	l.all = slices.Insert(l.all, l.first+place, one)
@@ -86,27 +90,43 @@ func (d *drain) retryAll() {
 	}
 }
 
-// heirs are the voters that answer, are able, and whose nodes serve, as far as the group's leader knows.
-func (g *Group) heirs() memberstate.Set {
-	return g.answering() &^ g.unable &^ g.Rules.lastChoice()
+// reachable are the other voters that have answered one of the heartbeats that are kept. Those that have answered the last two may change
+// with every heartbeat, where round trips are long.
+func (g *Group) reachable() memberstate.Set {
+	if g.Rests() {
+		return g.RestsOn() & g.Rules.others()
+	}
+	s := g.Peek()
+	return s.Answering() & g.Rules.others()
 }
 
-// reconsiderMove looks at a group after a step of its machine. One that had nobody to take it over is tried again at once if there is
-// somebody now; and the question who takes over is given up when the last one begins to drain, too. These were the heirs before
-// the step.
-func (n *Node) reconsiderMove(g *Group, before memberstate.Set) {
+// heirs are those of them that are able, and whose nodes serve, as far as the group's leader knows.
+func (g *Group) heirs() memberstate.Set {
+	s := g.Peek()
+	return g.reachable() &^ s.unable &^ g.Rules.lastChoice()
+}
+
+// reconsiderMove looks at a group after a step of its machine. The question who takes it over is given up when nobody is left
+// to be asked. And if it is stuck because nobody was there to take it over, it is tried again as soon as somebody is who was not there when it
+// was tried. That is done once before each regular try: a voter that comes and goes must not keep the node busy.
+func (n *Node) reconsiderMove(g *Group) {
 	d := &n.draining
-	switch m, tried := d.moves[g]; {
-	case !tried:
+	m, tried := d.moves[g]
+	if !tried {
+		return
+	}
+	heirs := g.heirs()
+	switch {
 	case m.order != nil:
-		if _, hindered := n.hindersMove(g); hindered && g.Handover().Phase == Probing {
+		if g.isRefused() {
 			d.refused = append(d.refused, g)
 		}
-	case g.heirs()&^before != 0 && m.why <= StuckNotAble:
+	case m.why <= StuckNotAble && m.next != 0 && !m.early && heirs&^m.heirs != 0:
 		m.next = 0 // it does not wait for that time any more
-		d.moves[g] = m
 		d.add(g)
 	}
+	m.heirs &= heirs
+	d.moves[g] = m
 }
 
 // waits says whether a group is still stuck, and waits for this try.

@@ -108,41 +108,111 @@ func TestAGroupThatIsStuckIsTriedAtOnceWhenSomethingHasChanged(t *testing.T) {
 	}
 }
 
+// awake is a node that drains, and a group that it leads, whose leader beats by itself.
+func awake(t *testing.T) (f *flock, g *Group) {
+	t.Helper()
+	f, g, _ = offering(t)
+	clear(g.office.acks[:])
+	f.node.countLed(g)
+	f.node.draining = drain{on: true, most: 1, moves: map[*Group]move{}}
+	return f, g
+}
+
+// answers has n1 answer the newest heartbeat of a group, and say who is not able.
+func (f *flock) hears(g *Group, unable memberstate.Set) {
+	msg := taken(0)
+	msg.From, msg.To, msg.Group, msg.Voters, msg.Round, msg.Unable = "n1", "n0", g.name, g.Members.Digest(), g.Beat(), unable
+	f.node.Deliver(g, msg)
+}
+
 // Its next try may be a hundred detection times away.
 func TestAGroupIsTriedAtOnceWhenSomebodyCanTakeItOverAgain(t *testing.T) {
+	both := memberstate.SetOf(2, 3)
 	for what, c := range map[string]struct {
 		why                      Stuck
 		answered, unable, leaves memberstate.Set // before n1 answers
 		says                     memberstate.Set // who is not able, in n1's answer
-		moving                   bool
+		moving, early, protected bool
 		tried                    bool
 	}{
-		"n1 is able again":                 {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), tried: true},
-		"n1 answers again":                 {why: StuckNoVoter, tried: true},
-		"n1 answers, and the other drains": {why: StuckLeaving, answered: memberstate.SetOf(3), leaves: memberstate.SetOf(3), tried: true},
-		"n1 is not able still":             {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), says: memberstate.SetOf(2)},
-		"n1 was able before":               {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(3)},
-		"n1 drains":                        {why: StuckLeaving, leaves: memberstate.SetOf(2)},
-		"its ledger was behind":            {why: StuckBehind, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3)},
-		"it is handed over":                {why: StuckNotAble, answered: memberstate.SetOf(2, 3), unable: memberstate.SetOf(2, 3), moving: true},
+		"n1 is able again":                       {why: StuckNotAble, answered: both, unable: both, tried: true},
+		"n1 answers again":                       {why: StuckNoVoter, tried: true},
+		"n1 answers, and the other drains":       {why: StuckLeaving, answered: memberstate.SetOf(3), leaves: memberstate.SetOf(3), tried: true},
+		"n1 is able again, and n2 was":           {why: StuckNotAble, answered: both, unable: memberstate.SetOf(2), tried: true},
+		"the node is protected":                  {why: StuckNotAble, answered: both, unable: both, protected: true, tried: true},
+		"n1 is not able still":                   {why: StuckNotAble, answered: both, unable: both, says: memberstate.SetOf(2)},
+		"n1 was able before":                     {why: StuckNotAble, answered: both, unable: memberstate.SetOf(3)},
+		"n1 drains":                              {why: StuckLeaving, leaves: memberstate.SetOf(2)},
+		"its ledger was behind":                  {why: StuckBehind, answered: both, unable: both},
+		"it is handed over":                      {why: StuckNotAble, answered: both, unable: both, moving: true},
+		"it was tried before its time last time": {why: StuckNotAble, answered: both, unable: both, early: true},
 	} {
-		f, g, _ := offering(t)
+		f, g := awake(t)
 		n, d := f.node, &f.node.draining
-		n.countLed(g)
-		*d = drain{on: true, most: 1, moves: map[*Group]move{}}
-		n.sticks(g, move{}, c.why)
+		n.stands.protected = c.protected
+		g.office.acks[(g.office.beat-3)%recentBeats] = c.answered // round trips are long
+		g.unable, g.maintenance.LastChoice = c.unable, c.leaves
+		n.sticks(g, move{heirs: g.heirs(), early: c.early}, c.why)
 		if c.moving {
 			d.moves[g] = move{order: new(Order), why: c.why}
 		}
-		clear(g.office.acks[:])
-		g.office.acks[g.office.beat%recentBeats] = c.answered
-		g.unable, g.maintenance.LastChoice = c.unable, c.leaves
-		msg := taken(0)
-		msg.From, msg.To, msg.Group, msg.Voters, msg.Round, msg.Unable = "n1", "n0", g.name, g.Members.Digest(), g.Beat(), c.says
-		n.Deliver(g, msg)
+		f.hears(g, c.says)
 		assert.Equal(t, c.tried, len(d.waiting) == 1, what)
 		assert.Equal(t, !c.moving, len(n.StuckGroups()) == 1, what)
 	}
+}
+
+// It may have become able while others were asked.
+func TestWhoWasNotAbleWhenAGroupWasTriedMayTakeItOverAfterwards(t *testing.T) {
+	f, g := awake(t)
+	d := &f.node.draining
+	d.moves[g] = move{order: new(Order), heirs: memberstate.SetOf(2)}
+	f.hears(g, memberstate.SetOf(2))
+	assert.Zero(t, d.moves[g].heirs, "n1 says that it is not able")
+	f.hears(g, 0)
+	f.node.sticks(g, d.moves[g], StuckNotAble)
+	f.hears(g, 0)
+	assert.Equal(t, []*Group{g}, d.waiting)
+}
+
+// Otherwise a voter that comes and goes would have the node try on and on, or put the next regular try off.
+func TestATryBeforeItsTimeIsOneInEachWait(t *testing.T) {
+	f, g := awake(t)
+	n, d := f.node, &f.node.draining
+	n.sticks(g, move{}, StuckNotAble)
+	for tries := range maxTries + 1 {
+		next := n.now + g.Rules.Timing.Detection()<<min(tries, maxTries-1)
+		assert.Equal(t, next, d.moves[g].next)
+		hurried := d.moves[g]
+		hurried.next = 0
+		d.moves[g] = hurried
+		n.move(g) // nobody answers
+		assert.Equal(t, next, d.moves[g].next, "it waits as long as before")
+		assert.True(t, d.moves[g].early)
+		n.move(g)
+		assert.False(t, d.moves[g].early, "this one is regular")
+	}
+	assert.Equal(t, 1, d.stuck[StuckNoVoter])
+	assert.Zero(t, d.young)
+}
+
+// Entries for which the time has come leave, although others wait.
+func TestWhatHasBeenTriedAgainTakesNoRoom(t *testing.T) {
+	var l retries
+	for i := range 1000 {
+		l.add(retry{at: time.Duration(i)})
+		l.first = max(0, len(l.all)-3) // three of them wait
+	}
+	assert.Less(t, len(l.all), 10)
+	for i, r := range l.all[l.first:] {
+		assert.EqualValues(t, 997+i, r.at)
+	}
+	l.add(retry{at: 998})
+	var order []time.Duration
+	for _, r := range l.all[l.first:] {
+		order = append(order, r.at)
+	}
+	assert.Equal(t, []time.Duration{997, 998, 998, 999}, order)
 }
 
 // The last voter whose node serves may begin to drain while it is asked. The group stays then: it would only move from one node that drains to
@@ -157,17 +227,27 @@ func TestAGroupIsNotGivenToANodeThatBeginsToDrain(t *testing.T) {
 		"one serves still":         {phase: Probing, drain: memberstate.SetOf(3)},
 		"one has accepted already": {phase: Pausing, drain: memberstate.SetOf(2, 3)},
 	} {
-		f, g, _ := offering(t)
-		n, d := f.node, &f.node.draining
-		n.countLed(g)
-		*d = drain{on: true, most: 1, moves: map[*Group]move{g: {order: new(Order)}}}
+		f, g := awake(t)
+		d := &f.node.draining
+		d.moves[g] = move{order: new(Order)}
 		g.office.acks[g.office.beat%recentBeats] = memberstate.SetOf(2, 3)
 		g.handover = Handover{Phase: c.phase, Target: 2, patience: 9}
 		g.maintenance.LastChoice = c.drain
-		msg := taken(0)
-		msg.From, msg.To, msg.Group, msg.Voters, msg.Round = "n1", "n0", g.name, g.Members.Digest(), g.Beat()
-		n.Deliver(g, msg)
+		f.hears(g, 0)
 		assert.Equal(t, c.over, len(d.refused) == 1, what)
+	}
+}
+
+// What has kept it is what has to change, whatever the voters said before.
+func TestAGroupIsStuckBecauseAllDrainIfTheyDoByThen(t *testing.T) {
+	for leaves, why := range map[memberstate.Set]Stuck{0: StuckBehind, memberstate.SetOf(2, 3): StuckLeaving} {
+		f, g := awake(t)
+		n, o := f.node, new(Order)
+		g.office.acks[0] = memberstate.SetOf(2, 3)
+		g.maintenance.LastChoice = leaves
+		n.draining.moves[g], n.draining.moving = move{order: o}, 1
+		n.moveEnds(g, o, failure(HinderedBehind))
+		assert.Equal(t, why, n.draining.moves[g].why)
 	}
 }
 
@@ -228,7 +308,7 @@ func TestAHandoverThatAllRefuseIsGivenUpAtOnce(t *testing.T) {
 		"the other one is silent":             {answered: []memberstate.Seat{2}, silent: memberstate.SetOf(3), over: true},
 		"the other one's node does not serve": {answered: []memberstate.Seat{2}, leaves: memberstate.SetOf(3), over: true},
 	} {
-		f, g := stuck(t)
+		f, g := awake(t)
 		n, d := f.node, &f.node.draining
 		d.moves[g] = move{order: new(Order)}
 		g.handover.Phase = Probing
@@ -238,27 +318,37 @@ func TestAHandoverThatAllRefuseIsGivenUpAtOnce(t *testing.T) {
 		for _, seat := range c.answered {
 			a.answered[seat] = Obstacle{}
 		}
-		n.refusedBy(g, a)
+		n.transientOf(g).attempt = a
+		n.reconsiderMove(g)
 		assert.Equal(t, c.over, len(d.refused) == 1, name)
 	}
 }
 
 // A voter that was asked again may have accepted in the turn in which the last of the others refused. Then the engine pauses
-// already.
-func TestAHandoverThatOneHasAcceptedIsNotGivenUp(t *testing.T) {
-	for phase, over := range map[HandoverPhase]bool{Probing: true, Pausing: false, Taking: false} {
-		f, g := stuck(t)
+// already. Or another one may have answered a heartbeat by the end of the turn.
+func TestAHandoverIsGivenUpIfNobodyIsLeftWhenTheTurnEnds(t *testing.T) {
+	for what, c := range map[string]struct {
+		phase  HandoverPhase
+		answer memberstate.Set
+		over   bool
+	}{
+		"nobody answers":            {phase: Probing, over: true},
+		"another one has answered":  {phase: Probing, answer: memberstate.SetOf(3)},
+		"one has accepted":          {phase: Pausing},
+		"one has been told to lead": {phase: Taking},
+	} {
+		f, g := awake(t)
 		n, d := f.node, &f.node.draining
-		n.countLed(g)
 		var outcome error
 		o := &Order{Settled: func(err error) { outcome = err }}
-		d.moves[g], d.refused = move{order: o}, []*Group{g}
-		g.handover = Handover{Phase: phase, Target: 2}
+		d.moves[g], d.refused = move{order: o}, []*Group{g, g}
+		g.office.acks[0] = c.answer
+		g.handover = Handover{Phase: c.phase, Target: 2}
 		x := n.transientOf(g)
 		x.orders, x.attempt = []*Order{o}, &attempt{reason: ToAnyone}
 		n.giveUpRefused()
-		assert.Equal(t, over, outcome != nil, phase)
-		assert.Empty(t, d.refused, phase)
+		assert.Equal(t, c.over, outcome != nil, what)
+		assert.Empty(t, d.refused, what)
 	}
 }
 

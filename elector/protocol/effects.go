@@ -21,8 +21,6 @@ type effects struct {
 	leader   memberstate.Seat
 	term     memberstate.Term
 	silentAt time.Duration
-
-	heirs memberstate.Set // that could take over before the step, if the node drains
 }
 
 func (fx *effects) Hold(until time.Duration) { fx.group.engine.Hold(until) }
@@ -58,9 +56,6 @@ func (fx *effects) Before(in *Input) {
 	if g := fx.group; g.Bonded() {
 		fx.leader, fx.term, fx.silentAt = g.Leader, g.Term, g.silentAt(fx.node.leaderPeer(g))
 	}
-	if fx.node.draining.on {
-		fx.heirs = fx.group.heirs()
-	}
 	if by := fx.node.inspector; by != nil {
 		by.Before(fx.group, in)
 	}
@@ -73,9 +68,6 @@ func (fx *effects) After(x *Step) {
 	}
 	if (g.Role == memberstate.Leader) != g.notes.has(isLed) {
 		fx.node.countLed(g)
-	}
-	if fx.node.draining.on {
-		fx.node.reconsiderMove(g, fx.heirs)
 	}
 	if by := fx.node.inspector; by != nil {
 		by.After(g, x)
@@ -147,6 +139,9 @@ func (fx *effects) Done() {
 	}
 	if g.Handover().Phase != NoHandover {
 		n.followHandover(g, &p.Input)
+	}
+	if n.draining.on {
+		n.reconsiderMove(g)
 	}
 	if beat := g.HeardBeat(); beat != fx.heardBeat && g.OfOffice(beat) { // a new office begins with a beat of no quorum
 		if sent, known := g.beatSent(beat); known {

@@ -137,9 +137,7 @@ func (m *Machine) allUnable(r *Rules) memberstate.Set {
 func (m *Machine) ableHeirs(r *Rules) memberstate.Set {
 	alive := r.others() & m.Alive()
 	if alive == 0 {
-		for _, acks := range m.office.acks {
-			alive |= r.others() & acks
-		}
+		alive = r.others() & m.Answering()
 	}
 	return alive &^ m.unfit(r)
 }

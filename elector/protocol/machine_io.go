@@ -160,3 +160,12 @@ func (m *Machine) OfOffice(beat uint32) bool { return m.office.acks[beat%recentB
 func (m *Machine) Alive() memberstate.Set {
 	return m.office.acks[m.office.beat%recentBeats] | m.office.acks[(m.office.beat-1)%recentBeats]
 }
+
+// Answering are the members that have answered one of the beats that are kept. Where round trips are longer than two beats,
+// nobody has answered the last two.
+func (m *Machine) Answering() (all memberstate.Set) {
+	for _, acks := range m.office.acks {
+		all |= acks
+	}
+	return all
+}

@@ -15,9 +15,9 @@ type Peer struct {
 	// ID is the other node's id, and Groups is how many groups have members at both.
 	ID     string
 	Groups int
-	// Standing is what its present process has said of itself last. It has said nothing if Known is false: the two have
-	// exchanged no beat yet. They do so only while one of them leads a group that the other follows, and never
-	// if one of them has HostConfig.NoNodeBeats.
+	// Standing is what its present process has said of itself last. If Known is false, the two have exchanged no beat yet, or an
+	// answer has shown since that the node serves again. They exchange beats only while one of them leads a group that the
+	// other follows, and never if one of them has HostConfig.NoNodeBeats.
 	Standing rpc.Standing
 	Known    bool
 	// Incarnation names its process, if it exchanges beats; 0: it is not known.

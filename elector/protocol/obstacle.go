@@ -154,9 +154,7 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	case rpc.NotAble:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotAble}
 	default: // it could take over
-		return
 	}
-	n.refusedBy(g, a)
 }
 
 // whyNotHandedOver says why a finished handover has failed, if it has: this member still leads, or

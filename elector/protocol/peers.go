@@ -30,8 +30,8 @@ type peer struct {
 	spokeAt    time.Duration // when a beat or an answer of it arrived last
 	deaf       bool          // it has said then that it heard nothing of this node lately
 	seenAt     time.Duration // when anything of it arrived last, which is only shown; 0: nothing has
-	standing   rpc.Standing  // that it has said last, in this session
-	told       bool          // it has said one; otherwise it is taken to serve
+	standing   rpc.Standing  // that it has said last, in this session; if it has not, its Changes are at least so many
+	told       bool          // it has said one, and no answer has ended that since; otherwise it is taken to serve
 	leads      uint32        // one more than how many groups it leads, as it has said last; 0: it has not
 	extra      uint32        // by how much their weight is more than their number
 	capacity   uint16        // that it has said; 0: the usual one

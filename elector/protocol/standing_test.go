@@ -83,6 +83,7 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		"a heartbeat of another term": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Asked-- }, false},
 		"no bond is offered to it":    {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers = nil }, true},
 		"it answers no leader":        {func(_ *flock, g *Group, _ *rpc.Message) { g.duty().offers, g.Role = nil, memberstate.Follower }, false},
+		"it served anyway":            {func(f *flock, g *Group, _ *rpc.Message) { f.node.peerOf(g, 2).standing.State = rpc.Serving }, false},
 		"it is no answer of a member": {func(_ *flock, _ *Group, msg *rpc.Message) { msg.From = "stranger" }, false},
 		"it answers no heartbeat":     {func(_ *flock, _ *Group, msg *rpc.Message) { msg.Kind = rpc.VoteResponse }, false},
 	} {
@@ -96,8 +97,11 @@ func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 		c.change(f, g, msg)
 		n.Deliver(g, msg)
 		p := n.peerOf(g, 2)
-		assert.Equal(t, !c.over, p.leaves(), name)
 		assert.Equal(t, !c.over, p.told, name)
+		if p.told {
+			assert.EqualValues(t, 7, p.standing.Changes, name)
+		}
+		assert.Equal(t, !c.over && p.standing.State != rpc.Serving, p.leaves(), name)
 		assert.Equal(t, !c.over, g.maintenance.LastChoice.Has(2), name)
 	}
 }
@@ -119,6 +123,8 @@ func TestWhatAnAnswerHasEndedIsNotBelievedAgain(t *testing.T) {
 	assert.Zero(t, n.show("n1").Standing, "it has said nothing of this itself")
 	says(rpc.Standing{State: rpc.Draining, Changes: 7})
 	assert.False(t, p.leaves())
+	says(rpc.Standing{Changes: 8})
+	assert.True(t, p.told, "that is the beat that was late")
 	says(rpc.Standing{State: rpc.Draining, Changes: 9})
 	assert.True(t, p.leaves(), "it drains again")
 }

@@ -42,7 +42,7 @@ var rare = []string{
 	"unknown-node-is-not-asked", "unknown-node-is-called-in-one-group-only",
 	"lease-run-out-is-extended", "lease-call-never-given-up", "lease-leader-shown-after-its-end",
 	"campaign-that-is-over-ends-the-next-one",
-	"stuck-group-waits-although-somebody-is-there", "group-goes-from-one-that-drains-to-another",
+	"stuck-group-waits-although-somebody-is-there", "stuck-group-tried-with-every-answer", "group-goes-from-one-that-drains-to-another",
 	"answer-from-before-the-drain-counts", "node-serves-again-by-a-beat-only", "pause-that-hangs-is-forgotten-for-an-older-one",
 }
 

@@ -79,7 +79,7 @@ type mount struct {
 	files *crashdisk.Disk // the files when the process began
 	died  chan struct{}   // closed when the process dies
 	busy  *trouble        // of the process
-	// failing is set when the present file fails. Others may hear of that before the save does.
+	// failing is set when an operation fails. Others may hear of that before the save does.
 	failing *atomic.Bool
 }
 
@@ -95,6 +95,14 @@ func (m *mount) do(op func() error) error {
 	}
 }
 
+// fails notes an error of the disk.
+func (m *mount) fails(err error) error {
+	if err != nil {
+		m.failing.Store(true)
+	}
+	return err
+}
+
 // Open opens a file.
 func (m *mount) Open(name string) (f memberstate.File, err error) {
 	return m.opened(func() (memberstate.File, error) { return m.files.Open(name) })
@@ -104,7 +112,7 @@ func (m *mount) Open(name string) (f memberstate.File, err error) {
 func (m *mount) Create(name string) (memberstate.File, error) {
 	return m.opened(func() (memberstate.File, error) {
 		if m.disk.full {
-			return nil, &fs.PathError{Op: "create", Path: name, Err: syscall.ENOSPC}
+			return nil, m.fails(&fs.PathError{Op: "create", Path: name, Err: syscall.ENOSPC})
 		}
 		return m.files.Create(name)
 	})
@@ -211,15 +219,7 @@ func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
 		n, err = f.inner.WriteAt(b, at)
 		return err
 	})
-	return n, f.failed(err)
-}
-
-// failed notes an error of the present file.
-func (f *file) failed(err error) error {
-	if err != nil && f.HasName(storePath) {
-		f.mount.failing.Store(true)
-	}
-	return err
+	return n, f.mount.fails(err)
 }
 
 // breaks says whether this operation fails.
@@ -239,7 +239,7 @@ func (f *file) Sync() error {
 		defer f.mount.busy.end()
 		f.wait()
 	}
-	return f.failed(f.mount.do(func() error {
+	return f.mount.fails(f.mount.do(func() error {
 		if f.breaks() {
 			return syscall.EIO
 		}

@@ -79,7 +79,7 @@ func (j *judge) knows(p, about *process, known *protocol.Peer) {
 	j.holds(NodesKnown, same || !relies, p.node.name, "groups rely on beats of the two nodes, and it does not know whether the other serves: %+v", *known)
 }
 
-// said is what a process has said of its standing last.
+// toldStanding is what a process has said of its standing last.
 type toldStanding struct {
 	of, to  uint64 // its process, and that which it was said to
 	changes uint32
@@ -123,8 +123,8 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 		return
 	}
 	other := nodes[heir].process.Load()
-	leaves, known := p.toldBy(other)
-	if leaves.serves || !known || other.service.mayServe() {
+	asked, known := p.toldBy(other)
+	if asked.serves || !known || other.service.mayServe() {
 		return // if it serves again, an answer may have said so before a beat
 	}
 	for _, voter := range m.group.voters {
@@ -132,9 +132,9 @@ func (j *judge) offers(m *member, q *rpc.Message) {
 		if voter == heir || voter == p.node.index || a.term != q.Term || a.round != m.newestRound || !a.at.Before(now) {
 			continue
 		}
-		stays, known := p.toldBy(nodes[voter].process.Load())
-		j.holds(NotToLeaving, !stays.serves || !known, m.name, "it asks %s to take over term %d, which said %v ago (change %d) that it does not serve, and not %s, which said %v ago (change %d) that it does, and has answered %v ago",
-			q.Leader, q.Term, now.Sub(leaves.at), leaves.changes, nodeName(voter), now.Sub(stays.at), stays.changes, now.Sub(a.at))
+		better, sure := p.toldBy(nodes[voter].process.Load())
+		j.holds(NotToLeaving, !better.serves || !sure, m.name, "it asks %s to take over term %d, which said %v ago (change %d) that it does not serve, and not %s, which said %v ago (change %d) that it does, and has answered %v ago",
+			q.Leader, q.Term, now.Sub(asked.at), asked.changes, nodeName(voter), now.Sub(better.at), better.changes, now.Sub(a.at))
 	}
 }
 
