@@ -138,6 +138,7 @@ func (n *Node) balance() {
 	b.due, b.round = n.now+b.every, b.round+1
 	gifts, _ := n.toGive()
 	for _, one := range gifts {
+		b.first = one.next
 		b.moving++
 		n.Obey(one.group, &Order{To: one.to.id, Settled: func(error) { b.moving-- }})
 	}
@@ -147,6 +148,7 @@ func (n *Node) balance() {
 type gift struct {
 	group *Group
 	to    *peer
+	next  int // of all groups: after it the next search begins
 }
 
 // toGive are groups to be handed over, or why there are none.
@@ -249,8 +251,7 @@ func (n *Node) chooseSome(takers map[*peer]*taker, most int, fits func(t *taker,
 		}
 		t := takers[to]
 		own, t.load, t.room = own.with(-weight), t.load.with(weight), t.room-weight
-		if gifts = append(gifts, gift{g, to}); len(gifts) == most {
-			b.first = at + 1
+		if gifts = append(gifts, gift{g, to, at + 1}); len(gifts) == most {
 			break
 		}
 	}

@@ -88,8 +88,9 @@ func TestNoMoreIsGivenThanThereIsRoomFor(t *testing.T) {
 	}
 	n.stands.led = 100
 	assert.Len(t, n.chooseGifts(roomFor(p, 10)), 1, "one in a hundred")
-	first := n.chooseGifts(roomFor(p, 10))[0].group
-	assert.NotSame(t, first, n.chooseGifts(roomFor(p, 10))[0].group, "another time another one")
+	first := n.chooseGifts(roomFor(p, 10))[0]
+	n.balancing.first = first.next
+	assert.NotSame(t, first.group, n.chooseGifts(roomFor(p, 10))[0].group, "another time another one")
 }
 
 // A group that has just come would have two gaps soon after one another.
@@ -171,8 +172,10 @@ func TestNothingIsGivenWhileHandoversAreUnderWay(t *testing.T) {
 	p.told, p.leads, p.spokeAt, p.standing = true, 1, n.now+time.Hour, rpc.Standing{}
 	n.Balance(time.Second)
 	require.Equal(t, []BalanceShare{{To: "n1", Groups: 1}}, n.PlanBalance().Shares)
+	assert.Zero(t, n.balancing.first, "a question changes nothing")
 	n.At(n.now + time.Second)
 	n.balance()
+	assert.Equal(t, 1, n.balancing.first, "the next one has its turn another time")
 	for _, every := range []time.Duration{time.Second, time.Minute} { // others do not end what is under way
 		n.Balance(every)
 		plan := n.PlanBalance()

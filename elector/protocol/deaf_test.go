@@ -29,12 +29,24 @@ func TestADeafNodeIsNotCalled(t *testing.T) {
 	g, p := f.groups[0], f.node.peers.members["n2"]
 	without := &cohort{electorate: g.Electorate, rules: g.Rules, seats: memberstate.SetOf(2)}
 	f.node.beats.rest = []*cohort{without}
-	p.deaf = true
+	p.deaf, p.spokeAt, f.node.beats.every = true, f.node.now, g.Rules.Timing.Heartbeat
 	f.node.call(p)
 	assert.Zero(t, without.called)
 	p.deaf = false
 	f.node.call(p)
 	assert.Equal(t, f.node.now, without.called)
+}
+
+// The node's next process may send no beats, and so not say that it hears.
+func TestANodeIsDeafNoMoreWhenItIsSilent(t *testing.T) {
+	f := resting(t)
+	n, g, p := f.node, f.groups[0], f.node.peers.members["n2"]
+	without := &cohort{electorate: g.Electorate, rules: g.Rules, seats: memberstate.SetOf(2)}
+	n.beats.rest = []*cohort{without}
+	p.deaf, p.spokeAt, n.beats.every = true, n.now, g.Rules.Timing.Heartbeat
+	n.At(n.now + countsPresent*n.beats.every)
+	n.hearsMute(p)
+	assert.Equal(t, n.now, without.called)
 }
 
 // A node is deaf to one that it has heard, and hears no more. A reply shows that it does.
@@ -63,7 +75,7 @@ func TestADeafNodeSaysWhenItHearsAgain(t *testing.T) {
 	f := resting(t)
 	n, g := f.node, f.groups[0]
 	without := &cohort{electorate: g.Electorate, rules: g.Rules, seats: memberstate.SetOf(3)}
-	n.beats.rest = []*cohort{without}
+	n.beats.rest, n.beats.every = []*cohort{without}, g.Rules.Timing.Heartbeat
 	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Deaf: true})
 	assert.Zero(t, without.called)
 	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 2})

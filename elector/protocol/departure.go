@@ -62,7 +62,7 @@ func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 func (m *Machine) whyLost(r *Rules, in *Input, before *View) Departure {
 	led := before.Leader == r.Self
 	switch in.Kind {
-	case Ring:
+	case Ring, Retimed: // a leader whose intervals have changed does what it does when its alarm rings
 		switch {
 		case !led:
 			return DepartedSilent

@@ -18,7 +18,9 @@ func TestALeaderThatAQuorumAnsweredHasNotLostIt(t *testing.T) {
 			State:  memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}},
 			office: office{beat: 9, heardBeat: heard, inconsistent: true},
 		}
-		assert.Equal(t, want, m.whyGone(threeRules(), &Input{Kind: Ring}, &led))
+		for _, kind := range []InputKind{Ring, Retimed} {
+			assert.Equal(t, want, m.whyGone(threeRules(), &Input{Kind: kind}, &led))
+		}
 	}
 }
 

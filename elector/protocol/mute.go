@@ -34,16 +34,34 @@ func (n *Node) probe() {
 		return
 	}
 	for _, p := range n.beats.peers {
-		if p.deaf || !n.silent(p) || n.mute(p) {
+		if !n.silent(p) || n.mute(p) {
 			continue
 		}
-		for _, c := range n.beats.rest {
-			if c.rules.All.Has(c.electorate.Members.Seat(p.id)) {
-				n.probeIn(c.groups[int(n.beats.number/countsPresent)%len(c.groups)], p)
-				break
-			}
+		if g := n.prober(p, int(n.beats.number/countsPresent)); g != nil {
+			n.probeIn(g, p)
 		}
 	}
+}
+
+// prober is the group whose turn it is, of those that rest and have a member at a node; nil if there are none. They take turns, because
+// some of them may not run there.
+func (n *Node) prober(p *peer, turn int) *Group {
+	var there []*cohort
+	groups := 0
+	for _, c := range n.beats.rest {
+		if c.rules.All.Has(c.electorate.Members.Seat(p.id)) {
+			there = append(there, c)
+			groups += len(c.groups)
+		}
+	}
+	turn %= max(groups, 1)
+	for _, c := range there {
+		if turn < len(c.groups) {
+			return c.groups[turn]
+		}
+		turn -= len(c.groups)
+	}
+	return nil
 }
 
 // probeIn has a leader that rests send a member a heartbeat, and rest again if nothing comes back. It had given up all others

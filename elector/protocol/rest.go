@@ -266,7 +266,7 @@ const callEvery = 50 * time.Microsecond
 // call wakes the leaders that rest without their member at a node, one after another, because the node is
 // there again.
 func (n *Node) call(p *peer) {
-	if p.deaf {
+	if n.deaf(p) {
 		return
 	}
 	for _, c := range n.beats.rest {
