@@ -69,7 +69,7 @@ var handwritten = []mutant{
 	{"followers-that-gave-up-by-a-beat-stay-bonded", "elector/protocol/beats.go", "\tif t.allEnd {", "\tif t.allEnd && false {", ""},
 	{"followers-that-gave-up-by-an-answer-stay-bonded", "elector/protocol/bonds.go", "\tif allEnd {", "\tif allEnd && false {", ""},
 	{"silence-ends-no-bond", "elector/protocol/beats.go", "\t\t\tn.unbindAll(p)\n", "\t\t\tp.heardAt = n.now\n", ""},
-	{"unknown-node-is-not-asked", "elector/protocol/mute.go", "if p.deaf || !n.silent(p)", "if p.link.peer == 0 || p.deaf || !n.silent(p)", ""},
+	{"unknown-node-is-not-asked", "elector/protocol/mute.go", "if !n.silent(p) || n.mute(p) {", "if p.link.peer == 0 || !n.silent(p) || n.mute(p) {", ""},
 	{"unknown-node-is-called-in-one-group-only", "elector/protocol/mute.go", "if !n.silent(p) {", "if p.spokeAt == 0 || !n.silent(p) {", ""},
 	{"releases-not-heeded", "elector/protocol/bonds.go", "case l.Released && g.Bonded()", "case l.Released && false && g.Bonded()", ""},
 	{"departures-not-heeded", "elector/protocol/bonds.go", "case !l.Released && (g.Rests()", "case !l.Released && false && (g.Rests()", ""},
