@@ -49,11 +49,11 @@ func (e *End) Serve(h rpc.Handler) (stop func(), err error) {
 		return nil, errors.New("directwire: the handler is nil, or the node has one")
 	}
 	e.handler = h
-	return func() {
+	return sync.OnceFunc(func() {
 		e.delivering.Lock()
 		defer e.delivering.Unlock()
 		e.handler = nil
-	}, nil
+	}), nil
 }
 
 // Send passes a batch to the other node, which copies it.

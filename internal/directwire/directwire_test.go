@@ -56,6 +56,19 @@ func TestOneHandlerIsServedAtATime(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// It is called again after the next handler is served, as rpc.Transport allows.
+func TestAStopEndsOnlyItsOwnHandler(t *testing.T) {
+	wire, next := directwire.New("n0", "n1"), new(ear)
+	stop, err := wire.End("n1").Serve(new(ear))
+	require.NoError(t, err)
+	stop()
+	_, err = wire.End("n1").Serve(next)
+	require.NoError(t, err)
+	stop()
+	wire.End("n0").Send("n1", make([]rpc.Message, 1))
+	assert.Equal(t, 1, next.heard)
+}
+
 func TestAHandlerWithoutBeatsGetsNone(t *testing.T) {
 	wire, d := directwire.New("n0", "n1"), new(deaf)
 	_, err := wire.End("n1").Serve(d)
