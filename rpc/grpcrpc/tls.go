@@ -123,6 +123,15 @@ func (f *TLS) stamp() (s stamp, err error) {
 // newest reads the files again if they have changed. If they cannot be used now, perhaps
 // because they are being replaced, it returns the previous content.
 func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
+	own, pool, err := r.reload()
+	if err != nil {
+		r.refuse(RefusedReload, "certificate", r.files.Cert, "error", err) // without mu, because it calls the user's logger
+	}
+	return own, pool
+}
+
+// reload is newest, and says why the files cannot be used.
+func (r *reloader) reload() (*tls.Certificate, *x509.CertPool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, err := r.files.stamp()
@@ -134,10 +143,7 @@ func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
 			}
 		}
 	}
-	if err != nil {
-		r.refuse(RefusedReload, "certificate", r.files.Cert, "error", err)
-	}
-	return r.own, r.pool
+	return r.own, r.pool, err
 }
 
 // server is the configuration for incoming connections, of members and operators.

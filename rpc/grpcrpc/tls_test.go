@@ -206,6 +206,23 @@ func TestOnlyTheAuthoritiesInTheFileAreTrusted(t *testing.T) {
 	assert.True(t, trusted.Equal(those))
 }
 
+// The user's logger, which hears of it, may take its time, or ask the transport something. Handshakes need the certificates meanwhile.
+func TestFilesThatCannotBeUsedAreReportedWithoutALock(t *testing.T) {
+	r, files, _ := filesOf(t)
+	require.NoError(t, os.Remove(files.CA))
+	reported := 0
+	r.refuse = func(why Refusal, _ ...any) {
+		assert.Equal(t, RefusedReload, why)
+		reported++
+		if assert.True(t, r.mu.TryLock()) {
+			r.mu.Unlock()
+		}
+	}
+	own, _ := r.newest()
+	assert.NotNil(t, own)
+	assert.Equal(t, 1, reported)
+}
+
 // A new certificate may be of use with the new authorities only.
 func TestTheFilesAreUsedTogetherOrNotAtAll(t *testing.T) {
 	r, files, next := filesOf(t)
