@@ -69,8 +69,9 @@ func Refusals() []Refusal {
 type Stats struct {
 	// Sent and Received count messages.
 	Sent, Received uint64
-	// Dropped counts messages without a peer, room or a handler, heartbeats that a
-	// newer one superseded before they were sent, and beats for a node that takes none.
+	// Dropped counts messages without a peer, room, a connection or a handler,
+	// heartbeats that a newer one superseded before they were sent, and beats for a node
+	// that takes none. What still waits when a peer is removed, or at Close, counts, too.
 	Dropped uint64
 	// Connected counts connections that were made with peers.
 	Connected uint64

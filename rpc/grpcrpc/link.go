@@ -163,6 +163,28 @@ func (l *link) greet(s packets, c *connection, came *inbound) error {
 	return nil
 }
 
+// put queues a batch.
+func (l *link) put(batch []rpc.Message) {
+	l.transport.counts.dropped.Add(uint64(l.queue.put(batch)))
+	l.forgetAtEnd()
+}
+
+// putBeat queues a beat.
+func (l *link) putBeat(b *rpc.Beat) {
+	l.transport.counts.dropped.Add(uint64(l.queue.putBeat(b)))
+	l.forgetAtEnd()
+}
+
+// forgetAtEnd drops what was queued while the link ended, or after that: nobody else does.
+func (l *link) forgetAtEnd() {
+	if l.ctx.Err() != nil {
+		l.forget()
+	}
+}
+
+// forget drops what is queued. Whoever ends the link calls it after that.
+func (l *link) forget() { l.transport.counts.dropped.Add(uint64(l.queue.forget())) }
+
 // number returns the next number.
 func (l *link) number() uint64 {
 	l.mu.Lock()
@@ -240,7 +262,7 @@ func (l *link) begin(c *connection) error {
 		before.hangUp(why)
 	}
 	l.transport.counts.connected.Add(1)
-	l.transport.counts.dropped.Add(uint64(l.queue.forget()))
+	l.forget()
 	l.transport.log.Info("connected", "peer", l.peer)
 	if another {
 		l.transport.reportLost(l.peer, "it has been restarted")

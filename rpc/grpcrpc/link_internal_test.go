@@ -287,6 +287,39 @@ func TestMessagesThatGoNowhereCountAsDropped(t *testing.T) {
 	assert.EqualValues(t, 111, tr.Stats().Dropped, "there is no room")
 }
 
+// Each is accounted for when it is known that it will not be sent.
+func TestMessagesThatWaitForAPeerThatIsRemovedCountAsDropped(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	one, other := deaf(t), deaf(t)
+	tr, err := New(Config{Self: "b", Listener: listener, Peers: map[string]string{"a": one, "c": one}})
+	require.NoError(t, err)
+	defer tr.Close()
+	send := func(to string) {
+		tr.Send(to, []rpc.Message{vote(1), {Body: rpc.Body{Kind: rpc.Heartbeat}}})
+		tr.SendBeat(to, new(rpc.Beat))
+	}
+	send("a")
+	send("c")
+	assert.Zero(t, tr.Stats().Dropped, "they wait")
+	removed := tr.linkFor("a")
+	tr.SetPeers(map[string]string{"c": one})
+	assert.EqualValues(t, 3, tr.Stats().Dropped, "a is no peer any more")
+	removed.put([]rpc.Message{vote(2)})
+	removed.putBeat(new(rpc.Beat))
+	assert.EqualValues(t, 5, tr.Stats().Dropped, "it was removed while they were being sent")
+	tr.SetPeers(map[string]string{"c": other})
+	assert.EqualValues(t, 8, tr.Stats().Dropped, "c has another address")
+	send("c")
+	tr.Close()
+	assert.EqualValues(t, 11, tr.Stats().Dropped, "the transport is closed")
+	send("c")
+	assert.EqualValues(t, 14, tr.Stats().Dropped, "it stays closed")
+	tr.SetPeers(map[string]string{"d": one})
+	send("d")
+	assert.EqualValues(t, 17, tr.Stats().Dropped, "for new peers, too")
+}
+
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	l, _ := linkTo(t)
 	ended, cancel := context.WithCancel(t.Context())

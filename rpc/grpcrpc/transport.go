@@ -162,6 +162,7 @@ func (t *Transport) SetPeers(peers map[string]string) {
 	for node, l := range t.links {
 		if address, stays := peers[node]; !stays || address != l.address {
 			l.cancel()
+			l.forget()
 			delete(t.links, node)
 		}
 	}
@@ -232,7 +233,7 @@ func (t *Transport) Send(to string, batch []rpc.Message) {
 		t.counts.dropped.Add(uint64(len(batch)))
 		return
 	}
-	t.counts.dropped.Add(uint64(l.queue.put(batch)))
+	l.put(batch)
 }
 
 // SendBeat queues a beat for another node, in place of one that waits.
@@ -242,7 +243,7 @@ func (t *Transport) SendBeat(to string, b *rpc.Beat) {
 		t.counts.dropped.Add(1)
 		return
 	}
-	t.counts.dropped.Add(uint64(l.queue.putBeat(b.Clone())))
+	l.putBeat(b.Clone())
 }
 
 // linkFor returns the link to a node, nil if it is no peer. Something is about to be sent, so it
@@ -296,6 +297,9 @@ func (t *Transport) Close() {
 	_ = t.listener.Close()
 	t.mu.Lock()
 	t.cancel() // of the links, too
+	for _, l := range t.links {
+		l.forget()
+	}
 	t.mu.Unlock()
 	t.guard.closeAll()
 	t.server.Stop()
