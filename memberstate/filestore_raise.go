@@ -45,6 +45,8 @@ func (s *FileStore) RaiseTerm(group string, to Term) (before, after Record, err 
 		return before, before, fmt.Errorf("memberstate: %s: raise the term of group %q to %d: %w"+format, append([]any{s.path, group, to, why}, args...)...)
 	}
 	switch {
+	case group == nodeRecord: // its term counts the starts of the node
+		return refused(ErrUnknownGroup, ": no group has an empty name")
 	case !known:
 		return refused(ErrUnknownGroup, "")
 	case to <= before.Term:

@@ -62,3 +62,21 @@ func TestATermCanOnlyBeRaised(t *testing.T) {
 	_, _, err = s.RaiseTerm("g", memberstate.LargestRaise)
 	assert.ErrorContains(t, err, "closed")
 }
+
+// That record counts the starts of the node, and says whether it is kept drained.
+func TestTheTermOfTheNodesOwnRecordIsNotRaised(t *testing.T) {
+	s, err := memberstate.CreateSmall(new(crashdisk.Disk), "n0", "n0", room)
+	require.NoError(t, err)
+	_, err = memberstate.CountStart(s, 7)
+	require.NoError(t, err)
+	require.NoError(t, memberstate.KeepDrained(s, true))
+	old := s.Records()
+	require.Len(t, old, 1)
+	before, after, err := s.RaiseTerm("", 9)
+	require.ErrorIs(t, err, memberstate.ErrUnknownGroup)
+	assert.ErrorContains(t, err, "no group has an empty name")
+	assert.Equal(t, old[0], before)
+	assert.Equal(t, old[0], after)
+	assert.Equal(t, old, s.Records())
+	closed(t, s)
+}
