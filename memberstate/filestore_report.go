@@ -2,7 +2,10 @@
 
 package memberstate
 
-import "log/slog"
+import (
+	"log/slog"
+	"slices"
+)
 
 // FileOptions are options of a store on disk. The zero value is the disk of the operating
 // system, slog.Default(), and no metrics.
@@ -60,7 +63,7 @@ func (o FileOptions) reporter(path, node string) reporter {
 func (t *reporter) found(m *image) {
 	if n := len(m.mended); n > 0 {
 		t.log.Warn("the store is damaged in one of its copies, and is mended from the other; check its disk",
-			"sectors", n, "first_offset", m.mended[0])
+			"sectors", n, "first_offset", slices.Min(m.mended)) // the two halves are read together
 		if f := t.metrics.Mended; f != nil {
 			f(n)
 		}

@@ -42,6 +42,11 @@ func TestAReportNamesNodeFileAndPlace(t *testing.T) {
 	assert.Contains(t, log, "level=WARN")
 	assert.Contains(t, log, fmt.Sprintf("node=n0 store=dir/store sectors=2 first_offset=%d\n", memberstate.PageSize))
 
+	other := bytes.Clone(text) // what is read first is damaged in the second half
+	other[len(text)/2+memberstate.PageSize+100] ^= 1
+	other[3*memberstate.PageSize+100] ^= 1
+	assert.Contains(t, opened(t, other), fmt.Sprintf("sectors=2 first_offset=%d\n", 3*memberstate.PageSize))
+
 	log = opened(t, spoil(text, 5*perPage))
 	assert.Contains(t, log, "level=WARN")
 	assert.Contains(t, log, fmt.Sprintf("node=n0 store=dir/store offset=%d\n", 5*memberstate.PageSize))
