@@ -233,7 +233,7 @@ func TestAFunctionThatDoesNotReturnMakesItsGroupUnable(t *testing.T) {
 func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 	w := newWatched(t, 0)
 	fx := &effects{node: w.node, group: &w.group}
-	w.group.working = 3
+	w.group.working = 4
 	w.group.duty().pause = pause{number: 2, running: 2}
 	fx.Pause(1, 2)
 	assert.Equal(t, w.node.now, w.group.ability().pausing)
@@ -243,7 +243,11 @@ func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
 	assert.Nil(t, w.group.ability())
 	fx.EndLead(1)
 	assert.Equal(t, w.node.now, w.group.ability().ending)
+	w.group.duty().pause = pause{number: 3, running: 1}
+	fx.Pause(1, 3)
 	w.node.LeadReturned(&w.group, 1, false, nil)
+	assert.Equal(t, &ability{pausing: w.node.now}, w.group.ability())
+	w.node.PauseEnded(&w.group, 3, nil)
 	assert.Nil(t, w.group.ability())
 }
 

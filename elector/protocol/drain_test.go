@@ -88,6 +88,11 @@ func TestAGroupThatIsStuckIsTriedEverMoreRarely(t *testing.T) {
 		assert.Equal(t, n.now+slow.Detection()<<min(tries, maxTries-1), d.moves[g].next, "try %d", tries)
 		assert.Equal(t, tries < 2, d.young == 1, "try %d", tries)
 		assert.Equal(t, 1, d.stuck[StuckBehind], "try %d", tries)
+		n.At(d.moves[g].next)
+		n.retry()
+		assert.Equal(t, []*Group{g}, d.waiting, "try %d", tries)
+		d.waiting = nil
+		g.notes.set(toMove, false)
 	}
 }
 

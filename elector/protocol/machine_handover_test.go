@@ -130,8 +130,11 @@ func TestWhichVoterIsAskedFirst(t *testing.T) {
 		"one that is silent":            {3, func(m *Machine, _ *Rules) { m.office.acks = [recentBeats]memberstate.Set{memberstate.SetOf(1, 2)} }, 2},
 		"one that is not able":          {3, func(m *Machine, _ *Rules) { m.unable = memberstate.SetOf(3) }, 2},
 		"one whose node does not serve": {3, func(_ *Machine, r *Rules) { r.Maintenance = &Maintenance{LastChoice: memberstate.SetOf(3)} }, 2},
-		"an observer":                   {4, nil, 2},
-		"the leader":                    {1, nil, 2},
+		"one that drains, although the one that serves is not able": {3, func(m *Machine, r *Rules) {
+			m.unable, r.Maintenance = memberstate.SetOf(2), &Maintenance{LastChoice: memberstate.SetOf(3)}
+		}, 2},
+		"an observer": {4, nil, 2},
+		"the leader":  {1, nil, 2},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a := leadingAlone(t, false)

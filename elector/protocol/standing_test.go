@@ -69,6 +69,17 @@ func TestALeaderThatRestsIsCalledWhenAPreferredMemberServesAgain(t *testing.T) {
 	assert.Equal(t, n.now, c.called)
 }
 
+// They have rested while they might offer nothing.
+func TestLeadersThatRestAreCalledWhenProtectionEnds(t *testing.T) {
+	f, c := leasing(t, 1)
+	n := f.node
+	c.rules.Preferred, c.rules.Maintenance = memberstate.SetOf(2), &f.groups[0].maintenance
+	n.Protect(true)
+	assert.Zero(t, c.called)
+	n.Protect(false)
+	assert.Equal(t, n.now, c.called)
+}
+
 // A process that exchanges no beats takes the place of one that has said that it drains.
 func TestAnAnswerSaysThatAProcessWithoutBeatsServes(t *testing.T) {
 	for name, c := range map[string]struct {
