@@ -44,6 +44,16 @@ func TestAShorterIntervalDelaysNoBeat(t *testing.T) {
 	assert.EqualValues(t, 97, b.due)
 }
 
+// When all groups that needed the short interval are gone, the next one begins with its own.
+func TestAnIntervalEndsWithItsGroups(t *testing.T) {
+	var b beats
+	b.begin(new(peer), 0, 30)
+	b.due = 0 // there is nobody to send the next one to
+	b.begin(new(peer), 90, 100)
+	assert.EqualValues(t, 100, b.every)
+	assert.EqualValues(t, 190, b.due)
+}
+
 // An answer that comes so late that the time is not known any more counts for nothing. If it were dated by the beat that has
 // taken the place, leaders would hold leases for longer than others have promised.
 func TestTheTimeOfABeatIsKnownUntilAnotherTakesItsPlace(t *testing.T) {

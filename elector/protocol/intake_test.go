@@ -44,6 +44,21 @@ func TestRequestsComeAfterMessages(t *testing.T) {
 	assert.Equal(t, []string{"message", "start", "stand"}, order)
 }
 
+// A message that makes a bond would keep a beat that came before it from counting for all other groups.
+func TestBeatsComeBeforeMessages(t *testing.T) {
+	in, _ := inUse(t)
+	in.Receive([]rpc.Message{{Group: "g"}})
+	in.ReceiveBeat(&rpc.Beat{From: "n1"})
+	var taken Taken
+	var order []string
+	in.Take(&taken)
+	taken.Drain(
+		func(*rpc.Beat) { order = append(order, "beat") },
+		func(*Group, *rpc.Message) { order = append(order, "message") },
+		func(*Request) {})
+	assert.Equal(t, []string{"beat", "message"}, order)
+}
+
 // Lists of requests are used again. They keep nothing that was handled, and no room that is rarely needed.
 func TestHandledRequestsAreForgotten(t *testing.T) {
 	for _, burst := range []int{manyRequests / 2, 10 * manyRequests} {

@@ -192,6 +192,30 @@ func TestLeavingsWrapAround(t *testing.T) {
 	assert.Empty(t, l.leader.released.kept)
 }
 
+// Otherwise followers that give up at a wrap would stay bonded for ever.
+func TestEpochsWrapAround(t *testing.T) {
+	last := ^uint32(0)
+	l := Link{epoch: last}
+	assert.True(t, l.moves(0))
+	assert.False(t, l.moves(last), "it is late")
+	assert.EqualValues(t, 0, l.epoch)
+	assert.True(t, reaches(0, last))
+	assert.False(t, reaches(last, 0))
+}
+
+// Two nodes that both lead would answer each other's answers without end while a release is missing.
+func TestABeatThatDoesNotCountYetIsAnsweredOnce(t *testing.T) {
+	l := newLinked()
+	l.leader.released.add("g", 1, true)
+	var b rpc.Beat
+	l.newest++
+	l.leader.writes(&b, l.newest, 0)
+	first, again := l.arrives(&b), l.arrives(&b)
+	assert.False(t, first.beat)
+	assert.True(t, first.reply)
+	assert.False(t, again.reply)
+}
+
 // Messages of an earlier process may be late. They count for nothing, and bring its session back no more.
 func TestAnEarlierProcessIsNotHeard(t *testing.T) {
 	l := newLinked()

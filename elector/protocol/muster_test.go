@@ -55,6 +55,18 @@ func TestTheNextCampaignBeginsWhenOneIsOver(t *testing.T) {
 	assert.Equal(t, 1, a.node.muster.open)
 }
 
+// Otherwise each of many groups that are stopped would keep a place for a detection time.
+func TestAGroupThatEndsWhileItsCampaignWaitsTakesNoPlace(t *testing.T) {
+	a, b, c := crowd(t)
+	require.Equal(t, 2, len(a.node.muster.waiting.all)-a.node.muster.waiting.first)
+	for _, d := range []*recorder{b, c, a} {
+		a.node.End(&d.group)
+	}
+	a.node.EndTurn()
+	assert.Zero(t, a.node.muster.open)
+	assert.False(t, a.node.muster.waiting.waits())
+}
+
 // Otherwise engines that hang would keep all other groups of the node without leaders.
 func TestACampaignThatHangsDoesNotKeepOthersWaitingForEver(t *testing.T) {
 	a, b, c := crowd(t)

@@ -280,6 +280,29 @@ func TestAnAppendThatIsTooFarApartIsReported(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprintf("n0 is too far apart in term %d", far)}, d.did())
 }
 
+// untold writes down how many reports each one says were left out since the one before it.
+type untold struct {
+	*recorder
+	counts []uint64
+}
+
+func (u *untold) TooFarApart(_ *Group, _ string, _ memberstate.Term, count uint64) {
+	u.counts = append(u.counts, count)
+}
+
+func TestEachReportCountsThoseThatWereLeftOutSinceTheLast(t *testing.T) {
+	_, d := pair(t)
+	u := &untold{recorder: d}
+	d.node.edge = u
+	for _, reports := range []int{3, 2, 1, 1} {
+		for range reports {
+			d.hears(3 * memberstate.MaxTermStep)
+		}
+		d.node.At(d.node.now + tellEvery)
+	}
+	assert.Equal(t, []uint64{0, 2, 1, 0}, u.counts)
+}
+
 // Votes are counted, whether they were asked for or not, and requests for them without repetitions.
 func TestVotingIsCounted(t *testing.T) {
 	d := newRecorders(t, 2)[0]

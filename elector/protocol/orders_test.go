@@ -97,3 +97,18 @@ func TestAnOrderThatIsWithdrawnWhileItsStepWaitsDoesNothing(t *testing.T) {
 		d.order(f) // and another order may be given
 	}
 }
+
+// An order may wait behind a step while the handover of an earlier one ends. It keeps its place, and its caller may still withdraw it.
+func TestAnOrderThatHasNotBegunIsNotSettledWithAnEarlierOne(t *testing.T) {
+	d, _ := pair(t)
+	order := func(name string, began bool) *Order {
+		return &Order{term: d.group.Term, began: began, Settled: func(err error) { d.write("%s: %v", name, err) }}
+	}
+	begun, waits := order("begun", true), order("waits", false)
+	d.node.transientOf(&d.group).orders = []*Order{begun, waits}
+	d.node.settle(&d.group)
+	assert.Equal(t, []string{"begun: " + ErrTransferFailed.Error()}, d.did())
+	assert.Equal(t, []*Order{waits}, d.group.transient().orders)
+	d.node.Withdraw(&d.group, waits, errors.New("enough"))
+	assert.Equal(t, []string{"waits: enough"}, d.did())
+}

@@ -226,3 +226,17 @@ func TestAPackedGroupIsRead(t *testing.T) {
 	assert.Equal(t, memberstate.State{}, new(Group).State(), "one that is not restored")
 	assert.Equal(t, Session{}, new(Group).Peek())
 }
+
+// Somewhere in a node with many groups something happens all the time.
+func TestGroupsThatBecomeQuietDoNotPutOffPacking(t *testing.T) {
+	f := newFlock(t)
+	f.beats(2)
+	require.Equal(t, 5, f.packed())
+	for _, g := range f.groups {
+		f.node.At(f.node.now + g.Rules.Timing.Heartbeat/2)
+		f.node.open(g)
+		f.node.EndTurn()
+	}
+	assert.NotNil(t, f.groups[0].packed)
+	assert.Nil(t, f.groups[4].packed)
+}

@@ -277,6 +277,40 @@ func TestAllLeadersAreCalledForANodeThatWasNeverHeard(t *testing.T) {
 	assert.Equal(t, n.now, c.called)
 }
 
+// A node may be replaced by one without beats more than once, and leaders may rest on the members there in between.
+func TestAllLeadersAreCalledWheneverANodeBecomesMute(t *testing.T) {
+	f := resting(t)
+	n, c := f.node, f.groups[0].cohort
+	c.seats, n.beats.rest, n.beats.every = memberstate.SetOf(2), []*cohort{c}, DefaultTiming().Heartbeat
+	p := n.peerOf(f.groups[0], 3)
+	for round := range 2 {
+		p.spokeAt = n.now
+		n.At(n.now + countsPresent*n.beats.every)
+		c.called = 0
+		n.hearsMute(p)
+		assert.Equal(t, n.now, c.called, "the node is mute for the time %d", round)
+		c.called = 0
+		n.At(n.now + n.beats.every)
+		n.hearsMute(p)
+		assert.Zero(t, c.called, "it is known by now")
+	}
+}
+
+// It is there although it sends no beats. An observer asks for nothing, so it would find no leader.
+func TestAMemberWhoseNodeIsMuteIsSentHeartbeats(t *testing.T) {
+	for _, mute := range []bool{true, false} {
+		f, g, _ := offering(t)
+		n, p := f.node, f.node.peerOf(f.groups[0], 2)
+		n.beats.every = DefaultTiming().Heartbeat
+		require.NotZero(t, p.link.peer)
+		n.At(p.spokeAt + countsPresent*n.beats.every)
+		if mute {
+			p.muteAt = n.now
+		}
+		assert.Equal(t, mute, n.needsHeartbeats(g, 2), "mute: %v", mute)
+	}
+}
+
 // Its own heartbeats find members of which nothing is known, if they answer. So it sends some before it rests again.
 func TestALeaderThatWakesAsksWhomItDoesNotKnow(t *testing.T) {
 	f := resting(t)
@@ -305,4 +339,20 @@ func TestWhoHasAnsweredBeforeTheCountIsThere(t *testing.T) {
 	}
 	n.countPresent(g)
 	assert.False(t, n.needsHeartbeats(g, 3), "it has answered none of them")
+}
+
+// Otherwise its next campaign would ask for a term that is refused.
+func TestALargerTermStaysKnownWhileTheNodeBeats(t *testing.T) {
+	for name, set := range map[string]func(testing.TB) *flock{"a follower": newFlock, "a leader": resting} {
+		for more, stays := range []bool{false, true} {
+			g := set(t).groups[0]
+			known := g.Term + memberstate.Term(more)
+			g.known = known
+			g.settle(g.Rules)
+			if !stays {
+				known = 0
+			}
+			assert.Equal(t, known, g.known, "%s, %d more", name, more)
+		}
+	}
 }

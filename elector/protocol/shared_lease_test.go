@@ -267,3 +267,24 @@ func TestTheAnswerOfANodeThatHasGivenUpRenewsNoLease(t *testing.T) {
 		assert.True(t, f.groups[0].Rests())
 	}
 }
+
+// Nor does it without leases, because it would lose its office where its own heartbeats are answered.
+func TestALeaderDoesNotRestOnABeatThatWasAnsweredLongAgo(t *testing.T) {
+	f, c := leasing(t, 1)
+	n, g := f.node, f.groups[0]
+	c.rules.Lease = 0
+	interval := c.rules.Timing.Heartbeat
+	n.beats.every = interval
+	beat := n.now
+	for _, p := range c.peers {
+		p.spokeAt, p.link.answered = n.now, 1
+	}
+	n.wake(g)
+	n.At(beat + 2*interval - 1)
+	assert.True(t, n.mayRest(g))
+	n.At(beat + 2*interval)
+	for _, p := range c.peers {
+		p.spokeAt = n.now
+	}
+	assert.False(t, n.mayRest(g))
+}
