@@ -90,18 +90,19 @@ func (k *Keeper) lookAtAbility(s *session) {
 }
 
 // hear takes the service's word, and asks for its health once a Renew. If the keeper has not looked for
-// long, the process may have stood still, and the service with it. Then the service has some time left.
+// long, the process may have stood still, and the service with it. Then the service has some time left,
+// unless it was overdue before: it would count as failing once more.
 func (k *Keeper) hear(s *session) {
-	a := &s.ability
-	late := k.now - a.looked
+	a, ttl := &s.ability, k.rules.Timing.TTL
+	looked := a.looked
 	a.looked = k.now
-	if lasts := k.rules.Timing.TTL / 2; a.ending != 0 && late > lasts {
-		a.ending = max(a.ending, k.now-lasts)
+	if a.ending != 0 && k.now-looked > ttl/2 && looked-a.ending <= ttl {
+		a.ending = max(a.ending, k.now-ttl/2)
 	}
 	if a.vouch == 0 {
 		return
 	}
-	if lasts := a.vouch / 2; late > lasts {
+	if lasts := a.vouch / 2; k.now-looked > lasts && looked-a.heard <= a.vouch {
 		a.heard = k.now - lasts // its last word was heard before the last look
 	}
 	if k.fx.Vouched(s.name) {

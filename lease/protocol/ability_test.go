@@ -53,6 +53,21 @@ func TestAProcessThatStoodStillWaitsForAWord(t *testing.T) {
 	assert.Equal(t, voting.NotAbleSilent, a.after(1))
 }
 
+// A service that was silent before the process stood still is silent after it, and has failed once.
+func TestAStandstillIsNoWord(t *testing.T) {
+	a := following()
+	a.after(vouch)
+	require.Equal(t, voting.NotAbleSilent, a.after(1))
+	for range 3 {
+		a.now += time.Hour
+		assert.Equal(t, voting.NotAbleSilent, a.after(0))
+		assert.Equal(t, voting.NotAbleSilent, a.after(vouch))
+	}
+	a.vouches = true
+	assert.Equal(t, voting.NotAbleHold, a.after(1))
+	assert.Equal(t, voting.Able, a.after(timing.TTL))
+}
+
 func TestAServiceThatNeedNotVouchIsAble(t *testing.T) {
 	a := attend(0, nil)
 	a.vouches, a.healthy = false, true
@@ -197,6 +212,24 @@ func TestALeadThatStoodStillHasTimeToReturn(t *testing.T) {
 	a.now += time.Hour
 	assert.Equal(t, voting.Able, a.after(timing.TTL/2))
 	assert.Equal(t, voting.NotAbleLead, a.after(1))
+}
+
+// One that was overdue before is so after it, and has failed once.
+func TestALeadThatWasOverdueHasNotReturned(t *testing.T) {
+	a := attend(0, nil)
+	a.after(time.Minute)
+	a.hangs = true
+	a.step(Resign{Name: "g"})
+	a.after(timing.TTL)
+	require.Equal(t, voting.NotAbleLead, a.after(1))
+	for range 3 {
+		a.now += time.Hour
+		assert.Equal(t, voting.NotAbleLead, a.after(0))
+		assert.Equal(t, voting.NotAbleLead, a.after(timing.TTL))
+	}
+	a.hangs = false
+	assert.Equal(t, voting.NotAbleHold, a.after(timing.Renew/4))
+	assert.Equal(t, voting.Able, a.after(timing.TTL))
 }
 
 // Its context ends only when the process runs again, if the lease has expired meanwhile. Then it has all its time.
