@@ -122,6 +122,7 @@ func (k *Keeper) enter(in *Enter) {
 		k.begin()
 	}
 	s := newSession(in, k.now)
+	s.ability.stalled = k.judge.names(in.Name)
 	k.sessions = slices.Insert(k.sessions, i, s)
 	k.publish(s)
 	k.wakeUp(s)
@@ -129,6 +130,7 @@ func (k *Keeper) enter(in *Enter) {
 
 // begin draws the times of the first poll and the first renewal, and listens.
 func (k *Keeper) begin() {
+	k.judge.begins(k.now, k.rules.Timing.Renew)
 	k.beginLooking()
 	k.beginRenewing()
 	if k.rules.Wakes && k.calls.lanes[Listen].underWay == 0 {

@@ -6,7 +6,10 @@
 
 package protocol
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // judge is a keeper's knowledge of that function.
 type judge struct {
@@ -14,6 +17,7 @@ type judge struct {
 	asking bool          // it has not answered
 	asked  time.Duration // when it was asked last
 	looked time.Duration // when the keeper last looked whether it had to be asked
+	named  []string      // in its last answer, sorted
 }
 
 // judgeAll asks which services cannot work, if that is due. If the keeper has not looked for long, the process
@@ -37,9 +41,10 @@ func (k *Keeper) judgeAll() {
 	j.asked = max(k.now, 1)
 }
 
-// judged notes which services cannot work. All others can.
+// judged notes which services cannot work. All others can. The names are copied, because the function may use its
+// list again.
 func (k *Keeper) judged(stalled []string) {
-	k.judge.asking = false
+	k.judge.asking, k.judge.named = false, slices.Sorted(slices.Values(stalled))
 	for _, s := range k.sessions {
 		s.ability.stalled = false
 	}
@@ -53,3 +58,16 @@ func (k *Keeper) judged(stalled []string) {
 
 // overdue says that the function has not returned for longer than a TTL.
 func (j *judge) overdue(now, ttl time.Duration) bool { return j.asking && now-j.asked > ttl }
+
+// begins forgets an answer from before the keeper rested, unless it still counts: the function is asked again soon.
+func (j *judge) begins(now, renew time.Duration) {
+	if now-j.asked >= renew {
+		j.named = nil
+	}
+}
+
+// names says whether the last answer named a service. Its lease may have joined since then.
+func (j *judge) names(name string) bool {
+	_, named := slices.BinarySearch(j.named, name)
+	return named
+}

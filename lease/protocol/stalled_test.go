@@ -86,6 +86,47 @@ func TestANewKeeperAsksItsJudgeAtOnce(t *testing.T) {
 	assert.Equal(t, 2, j.asked)
 }
 
+// What the judge said last holds for a lease that joins before it is asked again, or its service would lead first.
+func TestALeaseThatJoinsIsJudgedByTheLastAnswer(t *testing.T) {
+	j := newJudged(true)
+	j.after(0)
+	names := []string{"d", "c"}
+	j.says(names...)
+	clear(names) // the function uses its list again
+	for _, name := range []string{"c", "d", "e"} {
+		j.keeper.Step(j.now, Enter{Name: name}, j)
+	}
+	j.after(1)
+	assert.Equal(t, 1, j.asked)
+	var shown []Inability
+	for _, s := range j.keeper.sessions {
+		shown = append(shown, s.view.Inability)
+	}
+	assert.Equal(t, []Inability{voting.Able, voting.Able, voting.NotAbleUnhealthy, voting.NotAbleUnhealthy, voting.Able}, shown)
+}
+
+// While a keeper has no leases it does not ask, so what the judge said before holds only for a Renew.
+func TestAKeeperThatRestedForgetsWhatItsJudgeSaid(t *testing.T) {
+	for rested, want := range map[time.Duration]Inability{
+		timing.Renew - 1: voting.NotAbleUnhealthy,
+		timing.Renew:     voting.Able,
+	} {
+		j := newJudged(true)
+		j.after(0)
+		j.says("a")
+		for _, name := range []string{"a", "b"} {
+			j.keeper.Step(j.now, Retire{Name: name}, j)
+		}
+		assert.Empty(t, j.keeper.sessions)
+		j.now += rested
+		for _, name := range []string{"a", "b"} {
+			j.keeper.Step(j.now, Enter{Name: name}, j)
+		}
+		a, _ := j.stoodStill(0)
+		assert.Equal(t, want, a, "%v", rested)
+	}
+}
+
 func TestAJudgeThatDoesNotReturnMakesAllUnable(t *testing.T) {
 	j := newJudged(true)
 	j.after(0)
