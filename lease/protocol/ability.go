@@ -20,7 +20,7 @@
 //
 // A candidate that was not able counts as able again when nothing has obstructed it for a hold. A hold is
 // a TTL at first, and doubles whenever the candidate fails again, up to 128 TTLs. After as long without a
-// failure, holds and stays begin anew.
+// failure, holds begin anew; and so do stays when the candidate has been able for as long, orders included.
 //
 // Changes for want of ability are bounded. After a candidate has given up its lease it leads again either
 // as the last choice, for a stay; or able, after a hold. The next one of its kind is twice as long. So of the times
@@ -59,6 +59,7 @@ type ability struct {
 	failing bool          // something obstructed the candidate at the last look
 	hold    time.Duration // how long it must be able before it counts as able
 	ableAt  time.Duration // the end of the hold, if nothing obstructs it until then
+	since   time.Duration // since when it has been able
 	stay    time.Duration // how long it kept the lease as the last choice
 }
 
@@ -75,7 +76,13 @@ func (k *Keeper) lookAtAbility(s *session) {
 	a, was := &s.ability, s.view.Inability
 	now := a.judge(k.now, k.rules.Timing.TTL, k.obstructs(a))
 	if now != was {
-		if was == voting.Able {
+		switch {
+		case now == voting.Able:
+			a.since = k.now
+		case was == voting.Able:
+			if k.now-a.since > longest*k.rules.Timing.TTL {
+				a.stay = 0 // also if it was only ordered not to lead
+			}
 			k.fx.Tell(Note{Topic: NotAble, Name: s.name, Term: s.view.Term, Why: now, Err: a.problem})
 		}
 		s.view.Inability = now
@@ -151,7 +158,7 @@ func (a *ability) judge(now, ttl time.Duration, obstacle Inability) Inability {
 	if obstacle != voting.Able {
 		if !a.failing {
 			if now-a.ableAt > longest*ttl {
-				a.hold, a.stay = 0, 0
+				a.hold = 0
 			}
 			a.failing, a.hold = true, doubled(a.hold, shortestHold*ttl, longest*ttl)
 		}

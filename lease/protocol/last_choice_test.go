@@ -70,6 +70,33 @@ func TestStaysBeginAnew(t *testing.T) {
 	}
 }
 
+// An order is no failure, but the stays that follow it begin anew as well. They do not while it is in force.
+func TestStaysBeginAnewAfterAnOrder(t *testing.T) {
+	a := attend(0, nil)
+	a.after(time.Minute)
+	for range 2 {
+		a.ends = nil
+		a.step(Electable{Name: "g"})
+		a.after(6*timing.Poll + shortestStay*timing.TTL)
+		require.Len(t, a.ends, 2, "its office, and the first stay")
+		a.after(2 * longest * timing.TTL)
+		a.ends = nil
+		a.after(2 * longest * timing.TTL)
+		assert.LessOrEqual(t, len(a.ends), 2, "they have become long")
+		a.step(Electable{Name: "g", May: true})
+		a.after(longest*timing.TTL + 1)
+		require.True(t, a.leads())
+	}
+	a.step(Electable{Name: "g"})
+	a.after(2 * longest * timing.TTL)
+	a.step(Electable{Name: "g", May: true})
+	a.after(longest * timing.TTL)
+	a.ends = nil
+	a.step(Electable{Name: "g"})
+	a.after(longest * timing.TTL)
+	assert.Len(t, a.ends, 1, "that is not longer yet")
+}
+
 // A candidate that is not able leaves a lease to others until they have had time to claim it.
 func TestACandidateThatIsNotAbleIsTheLastChoice(t *testing.T) {
 	a := following()

@@ -101,8 +101,8 @@ var equivalents = map[string]string{
 
 	"lease/sqllease/pgxwake/pgxwake.go connected: defer cancel() comes after err = errors.Join(err, conn.Close(closing))": "a defer does nothing before the end",
 
-	"lease/protocol/ability.go judge: a.hold, a.stay = 0, 0 becomes a.hold, a.stay = 1, 0": "every hold and every stay has a least length, which is much longer than that",
-	"lease/protocol/ability.go judge: a.hold, a.stay = 0, 0 becomes a.hold, a.stay = 0, 1": "every hold and every stay has a least length, which is much longer than that",
+	"lease/protocol/ability.go judge: a.hold = 0 becomes a.hold = 1":         "every hold and every stay has a least length, which is much longer than that",
+	"lease/protocol/ability.go lookAtAbility: a.stay = 0 becomes a.stay = 1": "every hold and every stay has a least length, which is much longer than that",
 
 	"lease/protocol/effects.go const: int(Listen) + 1 becomes int(Listen) + 2": "a kind of calls more than there are is never called",
 
