@@ -178,3 +178,12 @@ func TestWhoHasLeftTheLeaderIsNotTold(t *testing.T) {
 	assert.Equal(t, 3, f.told())
 	assert.Equal(t, memberstate.Follower, follows.Role)
 }
+
+// A node under load has room for fewer campaigns than it might have.
+func TestAsManyAreToldAtOnceAsThereIsRoomFor(t *testing.T) {
+	f := newFlock(t)
+	f.node.LimitCampaigns(100)
+	f.node.muster.most = 2
+	f.node.PeerLost("n1")
+	assert.Equal(t, 2, f.node.peers.members["n1"].hint.most)
+}

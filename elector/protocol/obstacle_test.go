@@ -43,6 +43,20 @@ func (d *recorder) refuses(why rpc.Result, mark rpc.Mark, asked memberstate.Term
 	d.node.followHandover(&d.group, &in)
 }
 
+// It may be written to all the time, so that it is behind at each answer, and reaches the goal all the same.
+func TestAVoterWhoseLedgerGrowsCatchesUp(t *testing.T) {
+	d, _ := pair(t)
+	d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
+	d.answer()
+	for index := range uint64(3) {
+		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+			Kind: rpc.TakeLeadershipResponse, Mark: rpc.PreVote, Result: rpc.LedgerBehind, Asked: d.group.Term, Ledger: memberstate.Position{Index: index},
+		}}}
+		d.node.followHandover(&d.group, &in)
+		assert.Equal(t, memberstate.SetOf(2), d.group.transient().attempt.catchingUp, "answer %d", index)
+	}
+}
+
 // One whose ledger grows may still reach the goal, unless it says something else by then.
 func TestTheNewestAnswerOfAVoterIsTheObstacle(t *testing.T) {
 	for answer, by := range map[rpc.Result]Hindrance{

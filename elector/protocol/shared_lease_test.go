@@ -288,3 +288,11 @@ func TestALeaderDoesNotRestOnABeatThatWasAnsweredLongAgo(t *testing.T) {
 	}
 	assert.False(t, n.mayRest(g))
 }
+
+// Its followers have promised from then on, and not from when the first leader begins to rest.
+func TestTheLeaseOfANewCohortBeginsWithTheBeatThatWasAnswered(t *testing.T) {
+	f, c := leasing(t, 1)
+	f.node.At(f.node.now + time.Millisecond)
+	f.node.beginLease(c)
+	assert.Equal(t, c.rules.leaseFrom(c.confirmed), time.Duration(c.lease))
+}
