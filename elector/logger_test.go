@@ -69,3 +69,21 @@ func TestALoggerReceivesEachChangeOnce(t *testing.T) {
 	}
 	assert.Equal(t, 1, leads, logged.String())
 }
+
+// Its role may stay the same.
+func TestALoggerReceivesWhetherAMemberIsAble(t *testing.T) {
+	var logged bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		logged.Reset()
+		c := singleConfig()
+		c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+		el := startElector(t, c)
+		for _, may := range []bool{false, true} {
+			<-time.After(time.Minute)
+			require.NoError(t, el.Electable(may))
+		}
+		require.NoError(t, el.Stop(context.Background()))
+	})
+	assert.Equal(t, 3, strings.Count(logged.String(), "role=leader"), logged.String())
+	assert.Equal(t, 1, strings.Count(logged.String(), "role=leader leader=n0 vote=n0 last_leader=\"\" departure=\"\" ability=ordered"), logged.String())
+}

@@ -417,12 +417,12 @@ func TestAnOrderThatWasCarriedOutIsNotReportedAsWithdrawn(t *testing.T) {
 func TestOrdersThatAreWithdrawnInOneTurnAreAllWithdrawn(t *testing.T) {
 	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
 		term := leader.el.Status().Term
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancelCause(context.Background())
 		resign := func(context.Context) error { return leader.el.Resign(ctx) }
 		ledgers := engines.holdLedgers()
 		first, second := order(resign), order(resign)
 		loop := engines.holdLoop(leader)
-		cancel()
+		cancel(assert.AnError) // the error is the context's all the same
 		synctest.Wait()
 		close(loop)
 		synctest.Wait()

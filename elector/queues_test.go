@@ -76,8 +76,9 @@ func TestARequestThatIsRepeatedWhileTheLoopIsBlockedIsKeptOnce(t *testing.T) {
 			el.Host().PeerLost("n2")
 			<-time.After(elector.DefaultTiming().Heartbeat)
 			require.NoError(t, el.Heard(1, "n1"))
-			_, err := el.Report(endedContext())
+			r, err := el.Report(endedContext())
 			require.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, elector.Report{Status: el.Status()}, r, "the status is known without the loop")
 		}
 		requests, _ := elector.Waiting(el)
 		assert.Equal(t, 5, requests, "a campaign, two losses, an append, a report")
@@ -91,6 +92,20 @@ func TestARequestThatIsRepeatedWhileTheLoopIsBlockedIsKeptOnce(t *testing.T) {
 		require.NoError(t, err, "the next report is measured anew")
 		requests, _ = elector.Waiting(el)
 		assert.Zero(t, requests)
+		require.NoError(t, el.Stop(context.Background()))
+	})
+}
+
+// They are reported to the loop now and then only, but not too rarely for that.
+func TestAFollowerThatHearsVeryManyAppendsKeepsItsLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		el := startElector(t, goodConfig())
+		for range 200 {
+			require.NoError(t, el.Heard(1, "n1"))
+			<-time.After(elector.DefaultTiming().Heartbeat / 16)
+			synctest.Wait()
+			require.Equal(t, "n1", el.Status().Leader)
+		}
 		require.NoError(t, el.Stop(context.Background()))
 	})
 }

@@ -138,3 +138,12 @@ func TestAHeartbeatCountsForAGroupThatIsBonded(t *testing.T) {
 	n.unbind(g, n.leaderPeer(g))
 	assert.Equal(t, silent, n.SilentAt(g))
 }
+
+// Nobody looks at a group that is quiet, so a Lead that hangs would not be noticed.
+func TestAGroupWhoseAbilityIsWatchedDoesNotBond(t *testing.T) {
+	f := newFlock(t)
+	n, g := f.node, f.groups[0]
+	require.True(t, n.mayBond(g))
+	n.abilityOf(g).ending = n.now
+	assert.False(t, n.mayBond(g))
+}
