@@ -75,6 +75,7 @@ func TestALostNodeIsShownUntilItIsHeard(t *testing.T) {
 		assert.True(t, p.Heard, p.ID)
 		assert.Zero(t, p.Silence, p.ID)
 	}
+	assert.Empty(t, n.lost, "so nobody is told that its connection broke, if it cannot take over")
 }
 
 // Its beats have shown in between that it was there.
