@@ -20,6 +20,15 @@ func TestNamesAreDistinct(t *testing.T) {
 	assert.Equal(t, "result(255)", rpc.Result(255).String())
 }
 
+// Operators read the names, and stop a node that is drained.
+func TestEveryNodeStateHasItsName(t *testing.T) {
+	for state, name := range map[rpc.NodeState]string{
+		rpc.Serving: "serving", rpc.Starting: "starting", rpc.Draining: "draining", rpc.Drained: "drained",
+	} {
+		assert.Equal(t, name, state.String())
+	}
+}
+
 // assertNamed checks the names of all values from first to last.
 func assertNamed[T interface {
 	~uint8

@@ -219,6 +219,16 @@ func TestANodeThatIsNotServedReceivesNothingLater(t *testing.T) {
 	})
 }
 
+// Tests of protocols reckon with the number.
+func TestEveryMessageOfABatchThatIsLostCounts(t *testing.T) {
+	network := rpc.NewNetwork(1)
+	network.Join("a").Send("nobody", make([]rpc.Message, 3))
+	assert.EqualValues(t, 3, network.Lost())
+	network.Join("b")
+	network.Join("a").Send("b", make([]rpc.Message, 2))
+	assert.EqualValues(t, 5, network.Lost(), "it has joined, and is not served")
+}
+
 // busy is a handler that returns when it may.
 type busy struct {
 	listener
