@@ -135,14 +135,15 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 		targets    []string
 		here, gone bool
 	}{
-		"no address":           {nil, false, false},
-		"one refuses":          {[]string{deaf(t)}, false, true},
-		"both refuse":          {[]string{deaf(t), deaf(t)}, false, true},
-		"the second accepts":   {[]string{deaf(t), open(t)}, true, false},
-		"no route to one":      {[]string{"224.0.0.1:1", deaf(t)}, false, true},
-		"no route at all":      {[]string{"224.0.0.1:1"}, false, false},
-		"one cannot be called": {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
-		"nor can the first":    {[]string{"127.0.0.1:99999", deaf(t)}, false, false},
+		"no address":            {nil, false, false},
+		"one refuses":           {[]string{deaf(t)}, false, true},
+		"both refuse":           {[]string{deaf(t), deaf(t)}, false, true},
+		"the second accepts":    {[]string{deaf(t), open(t)}, true, false},
+		"no route to one":       {[]string{"224.0.0.1:1", deaf(t)}, false, true},
+		"no route to the other": {[]string{deaf(t), "224.0.0.1:1"}, false, true},
+		"no route at all":       {[]string{"224.0.0.1:1"}, false, false},
+		"one cannot be called":  {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
+		"nor can the first":     {[]string{"127.0.0.1:99999", deaf(t)}, false, false},
 	} {
 		here, gone := probeAll(t.Context(), c.targets)
 		assert.Equal(t, [2]bool{c.here, c.gone}, [2]bool{here, gone}, name)
@@ -260,6 +261,16 @@ func TestAConnectionThatIsKeptIsVerified(t *testing.T) {
 	require.ErrorContains(t, keep.keep(newMeter(c, func() {}), nil), "without TLS")
 }
 
+// Otherwise it would be verified for ever, because nothing ends it again.
+func TestAConnectionThatWasClosedInItsHandshakeIsNotKept(t *testing.T) {
+	r := &reloader{live: map[*meter]func() error{}}
+	c, _ := net.Pipe()
+	m := newMeter(c, func() {})
+	require.NoError(t, m.Close())
+	require.NoError(t, r.keeper(func(tls.ConnectionState) error { return nil }).keep(m, credentials.TLSInfo{}))
+	assert.Empty(t, r.live)
+}
+
 // broken is a stream on which Send fails.
 type broken struct{ packets }
 
@@ -318,6 +329,22 @@ func TestMessagesThatWaitForAPeerThatIsRemovedCountAsDropped(t *testing.T) {
 	tr.SetPeers(map[string]string{"d": one})
 	send("d")
 	assert.EqualValues(t, 17, tr.Stats().Dropped, "for new peers, too")
+}
+
+// It would call the old address for ever, where another process may listen now.
+func TestTheLinkOfAPeerThatGetsAnotherAddressEnds(t *testing.T) {
+	l, _ := linkTo(t)
+	tr := l.transport
+	one, other := deaf(t), deaf(t)
+	tr.SetPeers(map[string]string{"a": one, "c": one, "d": one}) // one calls, and others are called
+	before := map[string]*link{"a": tr.linkFor("a"), "c": tr.linkFor("c"), "d": tr.linkFor("d")}
+	tr.SetPeers(map[string]string{"a": other, "c": other, "d": one})
+	for _, moved := range []string{"a", "c"} {
+		assert.Error(t, before[moved].ctx.Err(), moved)
+		assert.NoError(t, tr.linkFor(moved).ctx.Err(), moved)
+	}
+	assert.Same(t, before["d"], tr.linkFor("d"))
+	assert.NoError(t, before["d"].ctx.Err())
 }
 
 func TestNothingIsSentAfterTheEnd(t *testing.T) {

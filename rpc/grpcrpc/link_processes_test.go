@@ -24,6 +24,19 @@ func TestAStaleConnectionIsRefused(t *testing.T) {
 	assert.False(t, l.connected())
 }
 
+// While nodes are replaced by those of an older version, the Confirm of the newer one may come late.
+func TestAConnectionOfAVersionThatDoesNotConfirmMakesEarlierOnesStale(t *testing.T) {
+	l, told := linkTo(t)
+	stale := &connection{number: l.number(), incarnation: 7, confirmed: true}
+	c := &connection{number: l.number(), incarnation: 8, hangUp: func(error) {}}
+	require.NoError(t, l.begin(c))
+	assert.Equal(t, codes.Aborted, status.Code(l.begin(stale)))
+	assert.Same(t, c, l.current)
+	l.end(c)
+	assert.Equal(t, codes.Aborted, status.Code(l.begin(stale)), "the later one has ended already")
+	assert.Empty(t, *told)
+}
+
 // It was not restarted, so the loss of the other process says nothing.
 func TestAProcessThatReturnsIsReportedAndNotAsARestart(t *testing.T) {
 	l, told := linkTo(t)

@@ -157,6 +157,24 @@ func TestAConnectionReplacesThePreviousOne(t *testing.T) {
 	assert.True(t, l.connected(), "the end of the previous connection changes nothing")
 }
 
+// They are stale, and would be read before everything that is new.
+func TestWhatHasWaitedWithoutAConnectionIsNotSent(t *testing.T) {
+	l, _ := linkTo(t)
+	for range 2 { // before the first connection, and between two
+		l.put([]rpc.Message{vote(1), {Body: rpc.Body{Kind: rpc.Heartbeat}}})
+		l.putBeat(new(rpc.Beat))
+		before := l.transport.Stats().Dropped
+		c := connect(t, l, 7)
+		assert.Equal(t, before+3, l.transport.Stats().Dropped)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		beat, left, _ := l.queue.take(ended, nil)
+		assert.Nil(t, beat)
+		assert.Empty(t, left)
+		l.end(c)
+	}
+}
+
 // replacing is a logger that calls replace when a connection is logged.
 type replacing struct {
 	slog.Handler
@@ -229,6 +247,24 @@ func TestEveryPacketRefillsTheAllowance(t *testing.T) {
 	m.allow(100)
 	assert.Equal(t, codes.Unavailable, status.Code(l.receiveAll(&feast{meter: m, left: 3}, m)))
 	assert.EqualValues(t, 3, l.transport.Stats().Received)
+}
+
+// hollow is a feast whose packets have no content that is known, as those of a later version may.
+type hollow struct{ feast }
+
+func (h *hollow) RecvMsg(into any) error {
+	err := h.feast.RecvMsg(into)
+	into.(*incoming).packet.Content = nil
+	return err
+}
+
+// It is no flood, because nothing of it is kept.
+func TestAPacketThatIsNotUnderstoodRefillsTheAllowance(t *testing.T) {
+	l, _ := linkTo(t)
+	m := newMeter(nil, nil)
+	m.allow(100)
+	assert.Equal(t, codes.Unavailable, status.Code(l.receiveAll(&hollow{feast{meter: m, left: 3}}, m)))
+	assert.Zero(t, l.transport.Stats().Received)
 }
 
 // Many malformed messages within a minute end a connection.
