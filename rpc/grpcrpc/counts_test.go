@@ -40,6 +40,14 @@ func TestEachReasonIsLoggedOnceASecond(t *testing.T) {
 	})
 }
 
+// That clock may be set back by an hour, and then nothing would be logged for so long.
+func TestTheRateOfTheLogDoesNotFollowTheClockOfTheMachine(t *testing.T) {
+	var l rateLimit
+	_, due := l.allow(time.Second)
+	require.True(t, due)
+	assert.Contains(t, l.last.String(), " m=", "the reading of the monotonic clock")
+}
+
 // Whoever has used one id twice may have used others twice, too.
 func TestEachIDWithTwoProcessesIsLogged(t *testing.T) {
 	l, _ := linkTo(t)
@@ -54,6 +62,13 @@ func TestEachIDWithTwoProcessesIsLogged(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		assert.Equal(t, 1, strings.Count(log.String(), "two processes claim to be "+id), id)
 	}
+}
+
+// The error is logged by the node that is there twice, and its operator looks for the other process.
+func TestTheErrorOfTwoProcessesNamesBothNodes(t *testing.T) {
+	l, _ := linkTo(t)
+	err := l.transport.reportTwo(l, &connection{remote: "here"}, &connection{remote: "there"})
+	assert.ErrorContains(t, err, "node b is called by two processes that claim to be a, from here and there")
 }
 
 // Dashboards and the handbook rely on the names.

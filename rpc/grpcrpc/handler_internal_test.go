@@ -99,3 +99,39 @@ func TestStopWaitsForEveryCallOfTheHandler(t *testing.T) {
 		assert.False(t, h.free, "stop does not wait for %s", what)
 	}
 }
+
+// leaving is a handler that returns when it may.
+type leaving struct {
+	losses
+	entered, leave chan struct{}
+}
+
+func (h *leaving) Receive([]rpc.Message) {
+	close(h.entered)
+	<-h.leave
+}
+
+// Whoever has stopped the handler may free what that uses.
+func TestEachStopWaitsForTheHandler(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener})
+	require.NoError(t, err)
+	defer tr.Close()
+	h := &leaving{entered: make(chan struct{}), leave: make(chan struct{})}
+	stop, err := tr.Serve(h)
+	require.NoError(t, err)
+	var calls sync.WaitGroup
+	calls.Go(func() { tr.deliver(make([]rpc.Message, 1)) })
+	<-h.entered
+	var stopped atomic.Int32
+	for range 2 {
+		calls.Go(func() { stop(); stopped.Add(1) })
+	}
+	for range 100_000 { // time for a stop that does not wait
+		runtime.Gosched()
+	}
+	assert.Zero(t, stopped.Load(), "the handler has not returned")
+	close(h.leave)
+	calls.Wait()
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -147,6 +148,16 @@ func TestMessagesAndLeavingsAreCountedAsTheyAreDecoded(t *testing.T) {
 		assert.Equal(t, len(decoded.GetBatch().GetMessages()), messages)
 		assert.Equal(t, len(decoded.GetBeat().GetLeavings()), leavings)
 	})
+}
+
+// In memory they are a hundred times as large as on the network.
+func TestAPacketWithMessagesIsNotDecodedForAStranger(t *testing.T) {
+	in := incoming{bounds: bounds{bytes: maxHello}}
+	packet, err := proto.Marshal(encodeBatch(make([]rpc.Message, 2)))
+	require.NoError(t, err)
+	require.NoError(t, newCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(packet)}, &in))
+	assert.EqualError(t, in.err, "a packet has 2 messages, and may have 0")
+	assert.Nil(t, in.packet.GetBatch())
 }
 
 func drawBatch(t *rapid.T) *electorpb.Packet {
