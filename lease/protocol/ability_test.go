@@ -273,3 +273,15 @@ func TestAnOrderNotToLeadNeedsNoHold(t *testing.T) {
 	assert.Equal(t, voting.NotAbleHold, a.view().Inability, "the hold of the failure has not ended")
 	assert.Equal(t, voting.Able, a.after(timing.TTL))
 }
+
+// A service that has said why it is not able, and hangs since, is silent: its last word is out of date.
+func TestAnAnswerOfAServiceThatHangsSinceDoesNotCount(t *testing.T) {
+	a := following()
+	a.healthy = true
+	a.after(timing.Renew)
+	require.Equal(t, 1, a.asked)
+	a.step(Health{Name: "g", Err: assert.AnError})
+	until := a.k.sessions[0].ability.heard + vouch
+	assert.Equal(t, voting.NotAbleUnhealthy, a.after(until-a.now))
+	assert.Equal(t, voting.NotAbleSilent, a.after(1))
+}

@@ -121,3 +121,13 @@ func TestAClaimIsNotGivenUpBeforeItsTurn(t *testing.T) {
 	}
 	assert.Empty(t, d.told)
 }
+
+// A candidate claims a lease for its own TTL, by which it counts, however long that of the last holder was.
+func TestALeaseIsClaimedForTheOwnTTL(t *testing.T) {
+	for _, others := range []time.Duration{timing.TTL / 3, 3 * timing.TTL} {
+		d, k, timing := newDesk(t)
+		at, look := d.asks(t, k, 0, Read)
+		k.Step(at, &Answer{Number: look.Number, Records: []Record{{Name: "g", Term: 4, Holder: "b#1", Renewals: 5, TTL: others}}}, d)
+		assert.Equal(t, Claim{Name: "g", Holder: "a#1", TTL: timing.TTL, Term: 4, Renewals: 5}, d.last(t, Acquire).Claim)
+	}
+}

@@ -324,3 +324,50 @@ func TestAnAnswerMakesRoomForOneCall(t *testing.T) {
 		assert.Equal(t, []string{next}, wake.Names)
 	}
 }
+
+// A lease that was taken away is left at once, even while the record of another one is locked. That one is not known to be
+// lost, so it is held on.
+func TestALockedLeaseHidesNoLossOfAnother(t *testing.T) {
+	d, k, _ := newDesk(t)
+	k.Step(0, Enter{Name: "h"}, d)
+	at := time.Duration(0)
+	for range 2 {
+		var claim Call
+		at, claim = d.asks(t, k, at, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	}
+	at, renewal := d.asks(t, k, at, Renew)
+	require.Len(t, renewal.Held, 2)
+	k.Step(at, &Answer{Number: renewal.Number, Err: &LockedError{Names: []string{"h"}}}, d)
+	assert.Equal(t, []phase{leaving, serving}, []phase{k.sessions[0].phase, k.sessions[1].phase})
+	assert.Contains(t, d.told, Note{Topic: TakenAway, Name: "g", Term: 1})
+}
+
+// A call that had to wait for its turn has as long for its answer as any other.
+func TestACallThatHasWaitedIsNotGivenUpSooner(t *testing.T) {
+	d, k, at, first := threeReleased(t)
+	k.Step(at, &Answer{Number: first.Number}, d)
+	require.Equal(t, []string{"h"}, d.calls[len(d.calls)-1].Names)
+	sent := at
+	at += k.rules.Timing.Poll / 2 // no longer would it have waited for its turn
+	k.Step(at, Tick{}, d)
+	assert.Empty(t, d.told)
+	for _, c := range k.calls.underWay {
+		if c.Kind == Wake && c.Names[0] == "h" {
+			assert.Equal(t, sent+k.rules.Timing.Timeout, c.deadline)
+		}
+	}
+}
+
+// A record that has vanished from the database is as bad as one with a smaller term: people are told.
+func TestARecordThatHasVanishedIsTold(t *testing.T) {
+	d, k, timing := newDesk(t)
+	at, look := d.asks(t, k, 0, Read)
+	led := Record{Name: "g", Term: 3, Holder: "b#1", TTL: timing.TTL, Left: timing.TTL}
+	k.Step(at, &Answer{Number: look.Number, Records: []Record{led}}, d)
+	at, look = d.asks(t, k, at, Read)
+	require.Empty(t, d.told)
+	k.Step(at, &Answer{Number: look.Number}, d)
+	assert.Equal(t, []Note{{Topic: Forgotten, Name: "g", Known: 3}}, d.told)
+	assert.Zero(t, d.called(Acquire), "it is left alone")
+}

@@ -76,3 +76,55 @@ func TestALeaseThatHasExpiredIsLeftAndNotRenewed(t *testing.T) {
 	assert.Equal(t, leaving, k.sessions[0].phase)
 	assert.Zero(t, d.called(Renew))
 }
+
+// A release that fails is repeated as long as the lease may last: a renewal that was not answered may have prolonged it.
+func TestAReleaseIsRepeatedAfterARenewalThatWasNotAnswered(t *testing.T) {
+	d, k, timing := newDesk(t)
+	at, claim := d.asks(t, k, 0, Acquire)
+	k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	at, _ = d.asks(t, k, at, Renew)
+	end := at + timing.validity()
+	require.Greater(t, end, d.held[0]+timing.Renew/4)
+	k.Step(at, Resign{Name: "g"}, d)
+	k.Step(at, Returned{Name: "g"}, d)
+	last := at
+	for ; d.called(Release) > 0; k.Step(at, Tick{}, d) {
+		last = at
+		k.Step(at, &Answer{Number: pull(&d.roulette, &d.calls).Number, Err: assert.AnError}, d)
+		if at = k.sessions[0].giving.at; at == Never {
+			break
+		}
+	}
+	assert.Greater(t, last, d.held[0], "others would wait until then")
+	assert.Less(t, last, end)
+	assert.Equal(t, watching, k.sessions[0].phase)
+}
+
+// A lease that was won while its candidate was leaving is given back like any other: a release that fails is repeated.
+func TestAReleaseOfALeaseThatWasWonTooLateIsRepeated(t *testing.T) {
+	d, k, _ := newDesk(t)
+	at, claim := d.asks(t, k, 0, Acquire)
+	k.Step(at, Retire{Name: "g"}, d)
+	k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	k.Step(at, &Answer{Number: d.last(t, Release).Number, Err: assert.AnError}, d)
+	require.Len(t, k.sessions, 1, "it has not ended")
+	d.calls = nil
+	_, again := d.asks(t, k, at, Release)
+	assert.Equal(t, []Held{{"g", 1}}, again.Held)
+}
+
+// The keeper is awake when a release is to be repeated, whatever else it does meanwhile: others wait for it.
+func TestAKeeperIsAwakeWhenAReleaseIsDueAgain(t *testing.T) {
+	d, k, _ := newDesk(t)
+	at, claim := d.asks(t, k, 0, Acquire)
+	k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	k.Step(at, Resign{Name: "g"}, d)
+	k.Step(at, Returned{Name: "g"}, d)
+	k.Step(at, &Answer{Number: d.last(t, Release).Number, Err: assert.AnError}, d)
+	d.calls = nil
+	due := k.sessions[0].giving.at
+	for at++; d.called(Release) == 0; { // the first tick comes too early
+		require.LessOrEqual(t, at, due)
+		at = k.Step(at, Tick{}, d)
+	}
+}

@@ -159,3 +159,12 @@ func TestAKeeperWithoutAJudgeAsksOnce(t *testing.T) {
 	assert.Equal(t, voting.Able, a)
 	assert.Equal(t, 1, j.asked)
 }
+
+// A verdict that comes late counts: a service that it names cannot work, and is not only on hold like the others.
+func TestALateVerdictCounts(t *testing.T) {
+	j := newJudged(true)
+	j.after(0)
+	j.after(timing.TTL + 1)
+	a, b := j.says("b")
+	assert.Equal(t, [2]Inability{voting.NotAbleHold, voting.NotAbleUnhealthy}, [2]Inability{a, b})
+}

@@ -243,3 +243,13 @@ func TestAKeeperIsAwakeWhenALeaseEnds(t *testing.T) {
 	}
 	assert.Equal(t, d.held[0], now)
 }
+
+// A lease that is released again while a claim for it is under way is read soon after the claim is lost.
+func TestALeaseThatIsWokenDuringAClaimIsReadSoon(t *testing.T) {
+	d, k, timing := newDesk(t)
+	at, claim := d.asks(t, k, 0, Acquire)
+	k.Step(at, Woken{Name: "g"}, d)
+	k.Step(at, &Answer{Number: claim.Number}, d)
+	again, _ := d.asks(t, k, at, Read)
+	assert.Less(t, again-at, timing.Poll/4, "that was the next poll")
+}
