@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -295,4 +296,19 @@ func TestNobodyIsWokenForALeaseThatWasNotReleased(t *testing.T) {
 		rung, _ = waker.heard()
 		assert.Equal(t, 1, rung)
 	})
+}
+
+// Names may be given twice by mistake. No two processes take each other's leases for their own even then, because the rest of
+// an identity is as random as a key.
+func TestAnIdentityIsNotGuessed(t *testing.T) {
+	ids := map[string]bool{}
+	for range 2 {
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: timing})
+		require.NoError(t, err)
+		suffix, ok := strings.CutPrefix(k.Self(), "n#")
+		assert.True(t, ok)
+		assert.GreaterOrEqual(t, len(suffix), 26, "five bits in each character")
+		ids[suffix] = true
+	}
+	assert.Len(t, ids, 2)
 }

@@ -146,3 +146,23 @@ func TestEveryReleaseBeginsAnew(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(began), timing.Renew/16) // virtual
 	})
 }
+
+// A context says how long Resign waits, and not whether the lease is given up: also one that has ended before.
+func TestAResignationForWhichNobodyWaitsGivesUpTheLease(t *testing.T) {
+	play(t, func(s *stage) {
+		only := s.enter("only", func(c *settings) {
+			c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+				<-ctx.Done()
+				<-time.After(time.Second)
+				return nil
+			}
+		})
+		s.lead(only)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.ErrorIs(t, only.Resign(ctx), context.Canceled)
+		assert.False(t, only.leads())
+		s.pass(time.Second + watched)
+		assert.True(t, s.record().Released)
+	})
+}

@@ -241,6 +241,12 @@ func TestALogLineNamesTheLeaseAndTheEvent(t *testing.T) {
 		`level=WARN msg="candidates could not be woken for a released lease" group=g term=7 error=down failures=1`: {
 			Topic: protocol.Fails, Kind: protocol.Wake, Name: "g", Term: 7, Err: down, Count: 1,
 		},
+		`level=WARN msg="the lease could not be claimed" group=g term=7 error=down failures=1`: {
+			Topic: protocol.Fails, Kind: protocol.Acquire, Name: "g", Term: 7, Err: down, Count: 1,
+		},
+		`level=WARN msg="the lease could not be released; retrying until it has expired" group=g term=7 error=down failures=1`: {
+			Topic: protocol.Fails, Kind: protocol.Release, Name: "g", Term: 7, Err: down, Count: 1,
+		},
 		`level=INFO msg="leases are renewed again"`:                                      {Topic: protocol.Works, Kind: protocol.Renew},
 		`level=WARN msg="lost the lease" group=g term=7 why="it has expired"`:            {Topic: protocol.RanOut, Name: "g", Term: 7},
 		`level=WARN msg="lost the lease" group=g term=7 why="it was taken away"`:         {Topic: protocol.TakenAway, Name: "g", Term: 7},
@@ -267,4 +273,53 @@ func TestALogLineNamesTheLeaseAndTheEvent(t *testing.T) {
 		assert.NotEmpty(t, failing[kind], kind)
 		assert.Equal(t, kind != protocol.Listen, working[kind] != "", kind)
 	}
+}
+
+// Lines that come while others are being logged, as they do when a logger is slow or calls back, replace none of these.
+func TestNoLineIsLostWhileOthersAreLogged(t *testing.T) {
+	var k *Keeper
+	var heard []string
+	hear := ears(func(text string) {
+		if heard = append(heard, text); text == "one" {
+			k.mu.Lock()
+			k.say(slog.LevelInfo, "three")
+			k.say(slog.LevelInfo, "four")
+			k.unlock()
+		}
+	})
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming(), Logger: slog.New(hear)})
+	require.NoError(t, err)
+	k.mu.Lock()
+	k.say(slog.LevelInfo, "one")
+	k.say(slog.LevelInfo, "two")
+	k.unlock()
+	assert.Equal(t, []string{"one", "three", "four", "two"}, heard)
+}
+
+// A logger is not called any more once Run has returned, even if it was slow with a line about a lease that has run out.
+func TestAnElectorEndsWhenItsLinesAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, told, hold := new(rows), atomic.Bool{}, make(chan struct{})
+		hear := ears(func(text string) {
+			if text == "lost the lease" {
+				told.Store(true)
+				<-hold
+			}
+		})
+		el, err := New(KeeperConfig{Self: "n", Store: s, Timing: DefaultTiming(), Logger: slog.New(hear)}, GroupConfig{Name: "g"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- el.Run(ctx) }()
+		<-time.After(20 * time.Second)
+		s.fails.Store(true)
+		<-time.After(20 * time.Second)
+		assert.True(t, told.Load())
+		cancel()
+		<-time.After(time.Minute)
+		assert.Empty(t, ended)
+		close(hold)
+		synctest.Wait()
+		assert.Len(t, ended, 1)
+	})
 }

@@ -133,3 +133,14 @@ func TestAnAuthorityNeedsItsOwnKeyAndCertificate(t *testing.T) {
 	_, err = certs.ParseAuthority(certs.Pair{Cert: a.Key, Key: a.Key})
 	assert.ErrorContains(t, err, "no certificate")
 }
+
+// Nobody would look for a key under a hidden name.
+func TestNoCopyOfAKeyIsLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(certs.KeyFile(dir, "n0"), 0o700)) // which no file can replace
+	require.Error(t, certs.Pair{Cert: []byte("cert"), Key: []byte("key")}.Write(dir, "n0", true))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	assert.True(t, left[0].IsDir())
+}

@@ -1,6 +1,8 @@
 package directwire_test
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,4 +95,36 @@ func TestASilentNodeNeitherHearsNorIsHeard(t *testing.T) {
 	both()
 	assert.Equal(t, 2, ears["n1"].heard)
 	assert.Equal(t, 1, ears["n0"].heard)
+}
+
+// busy has its node stopped while it is called.
+type busy struct {
+	ear
+	stop    func()
+	stopped atomic.Bool
+	over    chan struct{}
+	early   bool // it was stopped before the call was over
+}
+
+func (b *busy) Receive([]rpc.Message) {
+	go func() {
+		defer close(b.over)
+		b.stop()
+		b.stopped.Store(true)
+	}()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	b.early = b.stopped.Load()
+}
+
+// A handler may be taken apart when stop has returned, so none of its calls is under way then.
+func TestAStopWaitsForTheCallUnderWay(t *testing.T) {
+	wire, b := directwire.New("n0", "n1"), &busy{over: make(chan struct{})}
+	stop, err := wire.End("n1").Serve(b)
+	require.NoError(t, err)
+	b.stop = stop
+	wire.End("n0").Send("n1", make([]rpc.Message, 1))
+	<-b.over
+	assert.False(t, b.early)
 }

@@ -53,3 +53,30 @@ func TestALeaseIsSharedOnceItCanBeClosed(t *testing.T) {
 	joinOrLeave(s, func() { l.Share(s, func() {}) }, func() { assert.Nil(t, l.shared.Load()) })
 	assert.NotNil(t, l.shared.Load())
 }
+
+// A function that is called when the shared lease has run out may end its own lease, or wait for somebody who does.
+func TestLeasesAreClosedUnderNoLock(t *testing.T) {
+	l, s := pair(t)
+	closed, free := false, false
+	l.Share(s, func() {
+		closed = true
+		if free = s.mu.TryLock(); free {
+			s.mu.Unlock()
+		}
+	})
+	s.close(time.Hour)
+	assert.True(t, closed)
+	assert.True(t, free)
+}
+
+// A timer may fire again while the owner is being told.
+func TestAnOwnerIsNotToldAgainWhileItIsTold(t *testing.T) {
+	l, told := NewLease(1, 10), 0
+	l.lapsed = func() {
+		if told++; told == 1 {
+			l.tell()
+		}
+	}
+	l.tell()
+	assert.Equal(t, 1, told)
+}
