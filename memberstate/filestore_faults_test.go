@@ -182,3 +182,22 @@ func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrPermission)
 	assert.ErrorContains(t, err, locked)
 }
+
+// The first error may be lost among many later ones, so each of these says as much.
+func TestABrokenStoreSaysWhatHasFailed(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "dir/store", "n0", room)
+	require.NoError(t, err)
+	failNth(disk, 1, syscall.EIO)
+	first := s.Save([]memberstate.Record{written("g", 1, "n1")})
+	require.ErrorIs(t, first, syscall.EIO)
+	disk.Before = nil
+	later := s.Save([]memberstate.Record{written("g", 2, "n1")})
+	_, _, load := s.Load("g")
+	for _, err := range []error{later, load} {
+		require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+		require.ErrorIs(t, err, syscall.EIO)
+		assert.ErrorContains(t, err, "dir/store")
+	}
+	closed(t, s)
+}

@@ -3,6 +3,7 @@
 package memberstate_test
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,5 +79,20 @@ func TestTheTermOfTheNodesOwnRecordIsNotRaised(t *testing.T) {
 	assert.Equal(t, old[0], before)
 	assert.Equal(t, old[0], after)
 	assert.Equal(t, old, s.Records())
+	closed(t, s)
+}
+
+func TestATermIsNotRaisedIfTheDiskFails(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	old := written("g", 3, "n1")
+	require.NoError(t, s.Save([]memberstate.Record{old}))
+	failNth(disk, 1, syscall.EIO)
+	before, after, err := s.RaiseTerm("g", 9)
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+	assert.Equal(t, old, before)
+	assert.Equal(t, old, after)
+	disk.Before = nil
 	closed(t, s)
 }

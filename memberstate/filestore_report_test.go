@@ -88,3 +88,43 @@ func TestAPreparationIsReported(t *testing.T) {
 	assert.Empty(t, hears.log.String())
 	closed(t, s)
 }
+
+// A disk that damages data may be full as well, or broken altogether. All the more somebody has to check it.
+func TestDamageIsReportedEvenIfItCannotBeRepaired(t *testing.T) {
+	text, _ := whole(t)
+	text[memberstate.PageSize+100] ^= 1
+	disk, mended := new(crashdisk.Disk), 0
+	disk.Set("dir/store", text)
+	failNth(disk, 1, syscall.ENOSPC)
+	var log bytes.Buffer
+	_, err := memberstate.OpenSmallWith(memberstate.FileOptions{
+		Disk: disk, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: &memberstate.FileMetrics{Mended: func(n int) { mended += n }},
+	}, "dir/store", "n0", room)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	assert.Contains(t, log.String(), "sectors=1")
+	assert.Equal(t, 1, mended)
+}
+
+// A logger or a metric that waits would hold up saves that need the next file, and the votes that wait for them.
+func TestAPreparationIsReportedUnderNoLock(t *testing.T) {
+	disk, told := new(crashdisk.Disk), 0
+	var s *memberstate.FileStore
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	closed(t, s)
+	run := putOff(disk)
+	s, err = memberstate.OpenSmallWith(memberstate.FileOptions{
+		Disk: disk, Logger: slog.New(slog.DiscardHandler), Metrics: &memberstate.FileMetrics{NextFile: func(error) {
+			told++
+			assert.False(t, s.NextIsLocked())
+		}},
+	}, "n0", "n0", room)
+	require.NoError(t, err)
+	failNth(disk, 1, syscall.EIO)
+	run()
+	disk.Before = nil
+	saves(t, s, 1, 1)
+	run()
+	assert.Equal(t, 2, told, "of a failure, and of a success")
+	closed(t, s)
+}

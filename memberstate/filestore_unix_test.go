@@ -60,3 +60,23 @@ func TestAStoreIsNotOpenedThroughASymbolicLink(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 }
+
+// A node that waits for a store that is locked opens it again and again. Every descriptor is the least free one.
+func TestAFileThatIsLockedIsClosedAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "n0.lock")
+	held, err := lockFile(name)
+	require.NoError(t, err)
+	free := func() uintptr {
+		f := emptyFile(t)
+		fd := f.Fd()
+		require.NoError(t, f.Close())
+		return fd
+	}
+	before := free()
+	for range 3 {
+		_, err = lockFile(name)
+		require.ErrorIs(t, err, ErrStoreLocked)
+	}
+	assert.Equal(t, before, free())
+	require.NoError(t, held.Close())
+}

@@ -150,3 +150,12 @@ func TestAnOlderVersionForgetsThatANodeIsKeptDrained(t *testing.T) {
 	require.NoError(t, s.Save([]memberstate.Record{{Term: 8}}))
 	assert.False(t, keptDrained(t, &s))
 }
+
+// Nobody may rely on it that a node serves again if its store could not be read.
+func TestAStoreThatCannotBeReadDoesNotSayThatANodeServes(t *testing.T) {
+	s := brokenStore{load: assert.AnError}
+	for _, on := range []bool{false, true} {
+		assert.ErrorIs(t, memberstate.KeepDrained(&s, on), assert.AnError)
+	}
+	assert.Empty(t, s.Durable())
+}

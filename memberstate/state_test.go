@@ -182,3 +182,22 @@ func holds(t *rapid.T, s, before *memberstate.State) {
 		t.Fatalf("something happened in term 0: %+v", s)
 	}
 }
+
+// It has one vote in a term, and whoever stands votes for itself.
+func TestACandidateThatHasVotedForAnotherDoesNotStand(t *testing.T) {
+	s := candidate(t)
+	require.NoError(t, s.VoteFor(2))
+	require.Equal(t, memberstate.Candidate, s.Role)
+	assert.False(t, s.MayStand(self))
+	assert.True(t, s.MayStand(2), "as far as its vote is concerned")
+	require.NoError(t, s.Raise(6, 0))
+	assert.True(t, s.MayStand(self))
+}
+
+// Whoever reads the error of a defect needs the whole state.
+func TestTheErrorOfATransitionNamesTheState(t *testing.T) {
+	s := candidate(t)
+	require.NoError(t, s.VoteFor(2))
+	require.NoError(t, s.Follow(3))
+	assert.EqualError(t, s.Follow(4), "memberstate: cannot follow 4 as well: follower in term 5, vote 2, leader 3, spent true")
+}
