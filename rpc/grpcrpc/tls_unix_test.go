@@ -6,6 +6,7 @@
 package grpcrpc
 
 import (
+	"crypto/tls"
 	"os"
 	"syscall"
 	"testing"
@@ -23,21 +24,19 @@ func TestAFileThatIsReplacedAfterItWasReadIsReadAgain(t *testing.T) {
 	require.NoError(t, os.WriteFile(complete, text, 0o600))
 	require.NoError(t, os.Remove(files.CA))
 	require.NoError(t, syscall.Mkfifo(files.CA, 0o600))
-	replaced := make(chan struct{})
+	read := make(chan *tls.Certificate, 1)
 	go func() {
-		defer close(replaced)
-		pipe, err := os.OpenFile(files.CA, os.O_WRONLY, 0) // waits for the reader, who has read the others then
-		if !assert.NoError(t, err) {
-			return
-		}
-		writeOwn(t, files, next)
-		assert.NoError(t, os.Rename(complete, files.CA))
-		_, err = pipe.Write(text)
-		assert.NoError(t, err)
-		assert.NoError(t, pipe.Close())
+		before, _ := r.newest()
+		read <- before
 	}()
-	before, _ := r.newest()
-	<-replaced
+	pipe, err := os.OpenFile(files.CA, os.O_WRONLY, 0) // waits for the reader, who has read the others then
+	require.NoError(t, err)
+	writeOwn(t, files, next)
+	require.NoError(t, os.Rename(complete, files.CA))
+	_, err = pipe.Write(text)
+	require.NoError(t, err)
+	require.NoError(t, pipe.Close())
+	before := <-read
 	require.NotEqual(t, next.Raw, before.Leaf.Raw, "it was read before that")
 	own, _ := r.newest()
 	assert.Equal(t, next.Raw, own.Leaf.Raw)
