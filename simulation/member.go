@@ -141,7 +141,7 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
-	m.last, m.Input, m.Local = m.group.State(), in.Kind, m.local()
+	m.last, m.Input, m.Local, m.Detects = m.group.State(), in.Kind, m.local(), m.rules().Timing.Detection()
 	if m.Early = in.Kind == protocol.Ring && m.Local < m.rings; m.Early {
 		m.Stale = m.group.Machine
 	}

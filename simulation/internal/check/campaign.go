@@ -45,7 +45,7 @@ func (c *Checker) campaigns(n *Member, before *memberstate.State, x *protocol.St
 	}
 	k.rang = true
 	if out.To != 0 && out.Send.Kind == rpc.VoteRequest && !out.Ended && n.asking.vote.over && !waited {
-		k.open, k.until = true, n.Local+n.Rules.Timing.Detection()
+		k.open, k.until = true, n.Local+n.Detects
 		c.musters(n, local)
 	}
 }

@@ -75,7 +75,8 @@ type Member struct {
 	// Of the step under way.
 
 	Input    protocol.InputKind
-	Local    time.Duration    // when it begins, by the node's clock
+	Local    time.Duration    // when it begins, by the node's clock, ...
+	Detects  time.Duration    // ... and the detection time then: it may change while the step waits
 	Received int64            // when a message arrived for it last, and was taken at once
 	Alarm    uint32           // the number of the alarm that is set
 	Early    bool             // the step begins with an alarm that rings before that is due: it was replaced
