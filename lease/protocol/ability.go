@@ -52,7 +52,6 @@ type ability struct {
 	asked   time.Duration // when it was last asked for its health
 	asking  bool          // it has not answered
 	problem error         // its last answer; nil: it is able
-	stalled bool          // the function that judges all services has named this one
 	ordered bool          // this candidate was ordered not to lead
 	ending  time.Duration // since when Lead has been running although its context has ended; 0: it has not
 
@@ -74,7 +73,7 @@ func (s *session) able() bool { return s.view.Inability == voting.Able }
 func (k *Keeper) lookAtAbility(s *session) {
 	k.hear(s)
 	a, was := &s.ability, s.view.Inability
-	now := a.judge(k.now, k.rules.Timing.TTL, k.obstructs(a))
+	now := a.judge(k.now, k.rules.Timing.TTL, k.obstructs(s))
 	if now != was {
 		switch {
 		case now == voting.Able:
@@ -140,13 +139,13 @@ func (k *Keeper) order(s *session, may bool) {
 }
 
 // obstructs is what keeps a candidate from leading at this moment, except an order.
-func (k *Keeper) obstructs(a *ability) Inability {
-	switch {
+func (k *Keeper) obstructs(s *session) Inability {
+	switch a := &s.ability; {
 	case a.ending != 0 && k.now-a.ending > k.rules.Timing.TTL:
 		return voting.NotAbleLead
 	case a.vouch > 0 && k.now-a.heard > a.vouch, k.judge.overdue(k.now, k.rules.Timing.TTL):
 		return voting.NotAbleSilent
-	case a.problem != nil, a.stalled:
+	case a.problem != nil, k.judge.names(s.name):
 		return voting.NotAbleUnhealthy
 	}
 	return voting.Able

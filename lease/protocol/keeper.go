@@ -122,7 +122,6 @@ func (k *Keeper) enter(in *Enter) {
 		k.begin()
 	}
 	s := newSession(in, k.now)
-	s.ability.stalled = k.judge.names(in.Name)
 	k.sessions = slices.Insert(k.sessions, i, s)
 	k.publish(s)
 	k.wakeUp(s)

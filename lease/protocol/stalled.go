@@ -46,12 +46,6 @@ func (k *Keeper) judgeAll() {
 func (k *Keeper) judged(stalled []string) {
 	k.judge.asking, k.judge.named = false, slices.Sorted(slices.Values(stalled))
 	for _, s := range k.sessions {
-		s.ability.stalled = false
-	}
-	for _, name := range stalled {
-		k.with(name, func(s *session) { s.ability.stalled = true })
-	}
-	for _, s := range k.sessions {
 		k.lookAt(s)
 	}
 }
@@ -66,7 +60,7 @@ func (j *judge) begins(now, renew time.Duration) {
 	}
 }
 
-// names says whether the last answer named a service. Its lease may have joined since then.
+// names says whether the last answer named a service. Its lease may have joined since.
 func (j *judge) names(name string) bool {
 	_, named := slices.BinarySearch(j.named, name)
 	return named
