@@ -79,8 +79,8 @@ type mount struct {
 	files *crashdisk.Disk // the files when the process began
 	died  chan struct{}   // closed when the process dies
 	busy  *trouble        // of the process
-	// failing is set when an operation fails. Others may hear of that before the save does.
-	failing *atomic.Bool
+	// failed is when an operation failed last. Others may hear of that before the save that needed it.
+	failed *atomic.Int64
 }
 
 // do carries out an operation, unless the process is dead.
@@ -98,7 +98,7 @@ func (m *mount) do(op func() error) error {
 // fails notes an error of the disk.
 func (m *mount) fails(err error) error {
 	if err != nil {
-		m.failing.Store(true)
+		m.failed.Store(time.Now().UnixNano())
 	}
 	return err
 }

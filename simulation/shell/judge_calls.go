@@ -208,7 +208,7 @@ func (j *judge) ended(m *member, started error) {
 		if err != nil {
 			j.met[Failed]++
 			j.note("%s: has failed: %v", m.name, err)
-			j.holds(OrdersTold, m.failing || m.process.failing.Load(), m.name, "it has failed although its disk has not: %v", err)
+			j.holds(OrdersTold, m.failing || m.process.fails(), m.name, "it has failed although its disk has not: %v", err)
 		}
 	}
 	j.mu.Unlock()
@@ -240,8 +240,8 @@ func (j *judge) stopped(m *member, patient bool, err error) {
 		return
 	}
 	j.quiet(m, "Stop has returned")
-	j.holds(StopWaits, !patient || !m.abrupt || m.process.failing.Load(), m.name, "it stopped while it led, without a handover")
-	j.holds(OrdersTold, m.failing || m.process.failing.Load() || err == nil, m.name, "Stop returns %v, and no save has failed", err)
+	j.holds(StopWaits, !patient || !m.abrupt || m.process.fails(), m.name, "it stopped while it led, without a handover")
+	j.holds(OrdersTold, m.failing || m.process.fails() || err == nil, m.name, "Stop returns %v, and no save has failed", err)
 }
 
 // emptied checks a host whose groups were closed.
@@ -253,7 +253,7 @@ func (j *judge) emptied(p *process, patient bool, members []*member) {
 	}
 	for _, m := range members {
 		j.quiet(m, "Close has returned")
-		j.holds(StopWaits, !patient || !m.abrupt || p.failing.Load(), m.name, "its host was closed while it led, without a handover")
+		j.holds(StopWaits, !patient || !m.abrupt || p.fails(), m.name, "its host was closed while it led, without a handover")
 	}
 	j.holds(StopWaits, !p.judging, p.node.name, "Close has returned, and Stalled runs")
 	j.holds(StopWaits, len(p.host.Electors()) == 0, p.node.name, "its host is closed, but has groups: %d", len(p.host.Electors()))

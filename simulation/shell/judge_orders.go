@@ -46,7 +46,7 @@ func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 		if err == nil {
 			j.kept(p, on)
 		}
-		excused := p.dead || p.failing.Load() || errors.Is(err, elector.ErrStopped) && !asked
+		excused := p.dead || p.fails() || errors.Is(err, elector.ErrStopped) && !asked
 		j.holds(OrdersTold, err == nil || excused, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
 	}
 }
@@ -96,7 +96,7 @@ func (j *judge) undrains(p *process) (returned func(error)) {
 		if err == nil && !v.awaits {
 			v.state, v.since, v.endedAt = rpc.Serving, time.Now(), time.Now()
 		}
-		excused := p.dead || p.failing.Load() || stopped && !j.stays(p, before)
+		excused := p.dead || p.fails() || stopped && !j.stays(p, before)
 		j.holds(OrdersTold, err == nil || excused, p.node.name, "Undrain returns %v, and a group has run all the time, on a disk that works", err)
 	}
 }

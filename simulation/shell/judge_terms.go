@@ -181,7 +181,7 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 // counts notes that a node has counted a start of its process. An order to keep it drained saves the same count again.
 func (j *judge) counts(p *process, starts memberstate.Term, err error) {
 	if err != nil {
-		p.failing.Store(true)
+		p.failing = true
 		return
 	}
 	again := starts == p.node.counted && p.service.ordersKeep()
@@ -205,7 +205,7 @@ func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
 		who := p.node.name + " " + r.Group
 		if err != nil {
 			j.note("%s: saving term %d fails: %v", who, r.Term, err)
-			p.failing.Store(true)
+			p.failing = true
 			if m != nil {
 				m.failing = true
 			}

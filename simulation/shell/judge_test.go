@@ -185,7 +185,7 @@ func TestTheNextProcessMayFindAnOrderThatFailed(t *testing.T) {
 	for _, vote := range []string{"", "drained"} {
 		j, p := court(t)
 		p[0].service.begins(false)
-		p[0].failing.Store(true)
+		p[0].failing = true
 		j.keepsDrained(p[0], true)(assert.AnError)
 		j.asked(p[0], &memberstate.Record{Vote: vote})
 		assert.Nil(t, j.violation, vote)
@@ -207,14 +207,14 @@ func TestBubbleReportsGoroutinesLeft(t *testing.T) {
 func TestDeadProcessCannotWriteItsDisk(t *testing.T) {
 	d := newDisk(random(0, "disk"))
 	p := &process{died: make(chan struct{})}
-	m := &mount{disk: d, files: d.files, died: p.died, busy: &p.busy, failing: &p.failing}
+	m := &mount{disk: d, files: d.files, died: p.died, busy: &p.busy, failed: &p.diskFailed}
 	s, err := memberstate.CreateFileOn(m, storePath, "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Save([]memberstate.Record{{Group: "g0", Term: 1}}))
 	close(p.died)
 	require.ErrorIs(t, s.Save([]memberstate.Record{{Group: "g0", Term: 2}}), errDied)
 	d.died(true)
-	next := &mount{disk: d, files: d.files, died: make(chan struct{}), busy: &p.busy, failing: &p.failing}
+	next := &mount{disk: d, files: d.files, died: make(chan struct{}), busy: &p.busy, failed: &p.diskFailed}
 	s, err = memberstate.OpenFileOn(next, storePath, "n0")
 	require.NoError(t, err)
 	assert.Equal(t, []memberstate.Record{{Group: "g0", Term: 1}}, s.Records())

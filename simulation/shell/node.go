@@ -46,7 +46,7 @@ type process struct {
 	lags       atomic.Bool  // who reads Host.Watch is slow
 	lagsBehind atomic.Bool  // who reads Host.WatchProgress is slow
 	stands     trouble      // causes for which its loop stands still
-	failing    atomic.Bool  // a save has failed, or is about to
+	diskFailed atomic.Int64 // when an operation of its disk failed last
 	tap        *tap
 	store      *memberstate.FileStore
 	host       *elector.Host
@@ -55,6 +55,7 @@ type process struct {
 
 	// The judge guards the fields below.
 	dead    bool
+	failing bool // a save has failed
 	members map[string]*member
 	judging bool // the function that judges all engines runs
 	beating beating
@@ -63,6 +64,11 @@ type process struct {
 }
 
 func (p *process) world() *world { return p.node.world }
+
+// fails says whether a save of the process has failed, or fails at this moment and has not returned.
+func (p *process) fails() bool {
+	return p.failing || p.diskFailed.Load() == time.Now().UnixNano()
+}
 
 func (p *process) isDead() bool {
 	select {
@@ -123,7 +129,7 @@ func (n *node) boot(number int) (*process, error) {
 	}
 	p.tap = &tap{process: p, inner: n.world.net.Join(n.name)}
 	n.disk.mu.Lock()
-	m := &mount{disk: n.disk, files: n.disk.files, died: p.died, busy: &p.busy, failing: &p.failing}
+	m := &mount{disk: n.disk, files: n.disk.files, died: p.died, busy: &p.busy, failed: &p.diskFailed}
 	made := m.files.Get(storePath) != nil
 	n.disk.mu.Unlock()
 	options := memberstate.FileOptions{Disk: m, Logger: slog.New(slog.DiscardHandler)}
