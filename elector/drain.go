@@ -59,8 +59,8 @@ func (e *StuckError) Unwrap() error { return e.Cause }
 //
 // Drain returns nil once the node has led nothing for a heartbeat. It returns a *StuckError when all groups that are
 // left have been tried three times, or when the context ends. Even then the node goes on draining, and groups that could not
-// be handed over are led, and tried again, ever more rarely, or as soon as somebody can take them over. If the node leads something while it is protected, the error wraps
-// ErrProtected, and the node goes on once that is over. Calls may overlap.
+// be handed over are led, and tried again, ever more rarely, or as soon as somebody can take them over. If the node leads
+// something while it is protected, the error wraps ErrProtected, and the node goes on once that is over. Calls may overlap.
 func (h *Host) Drain(ctx context.Context) error {
 	return h.DrainInFlight(ctx, 0, false)
 }

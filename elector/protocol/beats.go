@@ -93,9 +93,7 @@ func (n *Node) Beat(b *rpc.Beat) {
 		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
 		return
 	}
-	if len(n.lost) > 0 {
-		delete(n.lost, p.id)
-	}
+	delete(n.lost, p.id)
 	p.spokeAt, p.seenAt, p.deaf = n.now, n.now, b.Deaf
 	p.leads, p.extra, p.capacity, p.given = b.Leads, b.Extra, b.Capacity, 0
 	n.standingHeard(p, b.Standing)

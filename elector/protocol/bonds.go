@@ -83,13 +83,14 @@ func (g *Group) RestsOn() memberstate.Set {
 	return g.cohort.seats
 }
 
-// answering are the other voters that have answered lately, as far as a leader or its node knows.
+// answering are the other voters that have answered lately, as far as a leader or its node knows: one of the heartbeats that are
+// kept. Those that have answered the last two may change with every heartbeat, where round trips are long.
 func (g *Group) answering() memberstate.Set {
 	if g.Rests() {
 		return g.RestsOn() & g.Rules.others()
 	}
 	s := g.Peek()
-	return s.Alive() & g.Rules.others()
+	return s.Answering() & g.Rules.others()
 }
 
 // offer returns the bond that a leader's heartbeat to a member offers. The group may bond.

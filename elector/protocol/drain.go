@@ -169,7 +169,7 @@ func (n *Node) move(g *Group) {
 
 // hindersMove says why nobody need be asked to take over a group.
 func (n *Node) hindersMove(g *Group) (why Stuck, hindered bool) {
-	switch alive := g.reachable(); {
+	switch alive := g.answering(); {
 	case alive == 0:
 		return StuckNoVoter, true
 	case alive&^g.Rules.lastChoice() == 0:
@@ -228,7 +228,7 @@ func (g *Group) isRefused() bool {
 	if x == nil || x.attempt == nil || g.Handover().Phase != Probing {
 		return false
 	}
-	for seat := range (g.reachable() &^ g.Rules.lastChoice()).Seats() {
+	for seat := range (g.answering() &^ g.Rules.lastChoice()).Seats() {
 		if _, answered := x.attempt.answered[seat]; !answered || x.attempt.catchingUp.Has(seat) {
 			return false
 		}

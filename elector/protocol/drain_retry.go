@@ -90,25 +90,15 @@ func (d *drain) retryAll() {
 	}
 }
 
-// reachable are the other voters that have answered one of the heartbeats that are kept. Those that have answered the last two may change
-// with every heartbeat, where round trips are long.
-func (g *Group) reachable() memberstate.Set {
-	if g.Rests() {
-		return g.RestsOn() & g.Rules.others()
-	}
-	s := g.Peek()
-	return s.Answering() & g.Rules.others()
-}
-
-// heirs are those of them that are able, and whose nodes serve, as far as the group's leader knows.
+// heirs are the voters that answer and are able, and whose nodes serve, as far as the group's leader knows.
 func (g *Group) heirs() memberstate.Set {
 	s := g.Peek()
-	return g.reachable() &^ s.unable &^ g.Rules.lastChoice()
+	return g.answering() &^ s.unable &^ g.Rules.lastChoice()
 }
 
 // reconsiderMove looks at a group after a step of its machine. The question who takes it over is given up when nobody is left
-// to be asked. And if it is stuck because nobody was there to take it over, it is tried again as soon as somebody is who was not there when it
-// was tried. That is done once before each regular try: a voter that comes and goes must not keep the node busy.
+// to be asked. If the group is stuck because nobody was there to take it over, it is tried again as soon as there is somebody who
+// was not there at the last try. That is done once before each regular try: a voter that comes and goes must not keep the node busy.
 func (n *Node) reconsiderMove(g *Group) {
 	d := &n.draining
 	m, tried := d.moves[g]

@@ -57,13 +57,12 @@ func (n *Node) Peers() []Peer {
 
 // show is what this node knows of another one by itself.
 func (n *Node) show(id string) Peer {
-	p, lost := n.peers.members[id], n.lost[id]
+	p := n.peers.members[id]
+	_, lost := n.lost[id]
 	if p == nil {
-		return Peer{ID: id, Lost: lost > 0}
+		return Peer{ID: id, Lost: lost}
 	}
-	shown := Peer{
-		ID: id, Known: p.told, Incarnation: p.link.peer, Follow: len(p.followers), Lost: lost > p.seenAt,
-	}
+	shown := Peer{ID: id, Known: p.told, Incarnation: p.link.peer, Follow: len(p.followers), Lost: lost}
 	if p.told {
 		shown.Standing = p.standing
 	}
