@@ -46,18 +46,26 @@ func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
 	assert.Empty(t, logged.String())
 }
 
-// A line holds the member's status after the change.
-func TestALoggerReceivesEachChangeOnce(t *testing.T) {
+// loggedBy is what a lone member logs.
+func loggedBy(t *testing.T, run func(t *testing.T, c config)) string {
+	t.Helper()
 	var logged bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		logged.Reset()
 		c := singleConfig()
 		c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+		run(t, c)
+	})
+	return logged.String()
+}
+
+// A line holds the member's status after the change.
+func TestALoggerReceivesEachChangeOnce(t *testing.T) {
+	logged := loggedBy(t, func(t *testing.T, c config) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, newElector(t, c).Run(ctx))
 	})
-	lines := strings.Split(strings.TrimSpace(logged.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(logged), "\n")
 	leads, seen := 0, map[string]bool{}
 	for _, line := range lines {
 		_, change, _ := strings.Cut(line, "msg=")
@@ -67,16 +75,12 @@ func TestALoggerReceivesEachChangeOnce(t *testing.T) {
 			leads++
 		}
 	}
-	assert.Equal(t, 1, leads, logged.String())
+	assert.Equal(t, 1, leads, logged)
 }
 
 // Its role may stay the same.
 func TestALoggerReceivesWhetherAMemberIsAble(t *testing.T) {
-	var logged bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
-		logged.Reset()
-		c := singleConfig()
-		c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	logged := loggedBy(t, func(t *testing.T, c config) {
 		el := startElector(t, c)
 		for _, may := range []bool{false, true} {
 			<-time.After(time.Minute)
@@ -84,6 +88,6 @@ func TestALoggerReceivesWhetherAMemberIsAble(t *testing.T) {
 		}
 		require.NoError(t, el.Stop(context.Background()))
 	})
-	assert.Equal(t, 3, strings.Count(logged.String(), "role=leader"), logged.String())
-	assert.Equal(t, 1, strings.Count(logged.String(), "role=leader leader=n0 vote=n0 last_leader=\"\" departure=\"\" ability=ordered"), logged.String())
+	assert.Equal(t, 3, strings.Count(logged, "role=leader"), logged)
+	assert.Equal(t, 1, strings.Count(logged, "role=leader leader=n0 vote=n0 last_leader=\"\" departure=\"\" ability=ordered"), logged)
 }

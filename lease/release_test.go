@@ -78,17 +78,20 @@ func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
 	})
 }
 
+// leavesSlowly has Lead return a second after its context has ended.
+func leavesSlowly(c *settings) {
+	c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+		<-ctx.Done()
+		<-time.After(time.Second)
+		return nil
+	}
+}
+
 // A resignation is answered when the lease is released, even if the candidate is leaving already: an operator waits for
 // that, so that another one can lead.
 func TestAResignationOfACandidateThatLeavesWaitsForTheRelease(t *testing.T) {
 	play(t, func(s *stage) {
-		only := s.enter("only", func(c *settings) {
-			c.Lead = func(ctx context.Context, _ memberstate.Term) error {
-				<-ctx.Done()
-				<-time.After(time.Second)
-				return nil
-			}
-		})
+		only := s.enter("only", leavesSlowly)
 		s.lead(only)
 		only.stop()
 		s.pass(time.Second / 2)
@@ -150,13 +153,7 @@ func TestEveryReleaseBeginsAnew(t *testing.T) {
 // A context says how long Resign waits, and not whether the lease is given up: also one that has ended before.
 func TestAResignationForWhichNobodyWaitsGivesUpTheLease(t *testing.T) {
 	play(t, func(s *stage) {
-		only := s.enter("only", func(c *settings) {
-			c.Lead = func(ctx context.Context, _ memberstate.Term) error {
-				<-ctx.Done()
-				<-time.After(time.Second)
-				return nil
-			}
-		})
+		only := s.enter("only", leavesSlowly)
 		s.lead(only)
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

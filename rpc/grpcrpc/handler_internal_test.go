@@ -15,6 +15,26 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
+// nodeB is a transport without a handler.
+func nodeB(t *testing.T) *Transport {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener})
+	require.NoError(t, err)
+	t.Cleanup(tr.Close)
+	return tr
+}
+
+// callsOf are all ways in which a transport calls its handler.
+func callsOf(tr *Transport) map[string]func() {
+	return map[string]func(){
+		"messages": func() { tr.deliver(make([]rpc.Message, 1)) },
+		"a beat":   func() { tr.deliverBeat(new(rpc.Beat)) },
+		"a loss":   func() { tr.reportLost("a", "its connection broke") },
+	}
+}
+
 // together is a handler that must be called twice at the same time.
 type together struct{ within atomic.Int32 }
 
@@ -34,16 +54,8 @@ func (h *together) call() {
 
 // While a handler is busy with what one peer has sent, it is called for other peers.
 func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	tr, err := New(Config{Self: "b", Listener: listener})
-	require.NoError(t, err)
-	defer tr.Close()
-	for what, calls := range map[string]func(){
-		"messages": func() { tr.deliver(make([]rpc.Message, 1)) },
-		"a beat":   func() { tr.deliverBeat(new(rpc.Beat)) },
-		"a loss":   func() { tr.reportLost("a", "its connection broke") },
-	} {
+	tr := nodeB(t)
+	for what, calls := range callsOf(tr) {
 		h := new(together)
 		stop, err := tr.Serve(h)
 		require.NoError(t, err)
@@ -80,16 +92,8 @@ func (h *held) call() {
 
 // Once stop has returned, no call of the handler is under way, whatever it is about.
 func TestStopWaitsForEveryCallOfTheHandler(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	tr, err := New(Config{Self: "b", Listener: listener})
-	require.NoError(t, err)
-	defer tr.Close()
-	for what, call := range map[string]func(){
-		"messages": func() { tr.deliver(make([]rpc.Message, 1)) },
-		"a beat":   func() { tr.deliverBeat(new(rpc.Beat)) },
-		"a loss":   func() { tr.reportLost("a", "its connection broke") },
-	} {
+	tr := nodeB(t)
+	for what, call := range callsOf(tr) {
 		h := &held{by: tr}
 		stop, err := tr.Serve(h)
 		require.NoError(t, err)
@@ -113,11 +117,7 @@ func (h *leaving) Receive([]rpc.Message) {
 
 // Whoever has stopped the handler may free what that uses.
 func TestEachStopWaitsForTheHandler(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	tr, err := New(Config{Self: "b", Listener: listener})
-	require.NoError(t, err)
-	defer tr.Close()
+	tr := nodeB(t)
 	h := &leaving{entered: make(chan struct{}), leave: make(chan struct{})}
 	stop, err := tr.Serve(h)
 	require.NoError(t, err)

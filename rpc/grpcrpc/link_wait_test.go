@@ -135,6 +135,16 @@ func TestASecondProcessCallsRarely(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
+// nothingWaits checks that nothing is queued for a peer.
+func nothingWaits(t *testing.T, l *link) {
+	t.Helper()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	beat, left, _ := l.queue.take(ended, nil)
+	assert.Nil(t, beat)
+	assert.Empty(t, left)
+}
+
 // The previous connection is closed with the reason, and messages that have waited for a connection
 // are dropped.
 func TestAConnectionReplacesThePreviousOne(t *testing.T) {
@@ -148,11 +158,7 @@ func TestAConnectionReplacesThePreviousOne(t *testing.T) {
 	require.Len(t, why, 1)
 	assert.Equal(t, codes.Aborted, status.Code(why[0]))
 	assert.EqualValues(t, 3, l.transport.Stats().Dropped)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	beat, left, _ := l.queue.take(ended, nil)
-	assert.Nil(t, beat)
-	assert.Empty(t, left)
+	nothingWaits(t, l)
 	l.end(first)
 	assert.True(t, l.connected(), "the end of the previous connection changes nothing")
 }
@@ -166,11 +172,7 @@ func TestWhatHasWaitedWithoutAConnectionIsNotSent(t *testing.T) {
 		before := l.transport.Stats().Dropped
 		c := connect(t, l, 7)
 		assert.Equal(t, before+3, l.transport.Stats().Dropped)
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		beat, left, _ := l.queue.take(ended, nil)
-		assert.Nil(t, beat)
-		assert.Empty(t, left)
+		nothingWaits(t, l)
 		l.end(c)
 	}
 }
