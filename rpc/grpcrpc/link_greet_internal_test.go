@@ -21,10 +21,16 @@ import (
 // unconfirmed is a stream without a Confirm until its context ends.
 type unconfirmed struct {
 	packets
-	ctx context.Context
+	ctx      context.Context
+	answered chan struct{} // closed when the Hello is answered; nil: nobody waits for that
 }
 
-func (unconfirmed) Send(*electorpb.Packet) error { return nil }
+func (u unconfirmed) Send(*electorpb.Packet) error {
+	if u.answered != nil {
+		close(u.answered)
+	}
+	return nil
+}
 
 func (u unconfirmed) RecvMsg(any) error {
 	<-u.ctx.Done()
@@ -45,15 +51,14 @@ func TestAPeerHasOneGreetedConnection(t *testing.T) {
 		c, err := g.Accept()
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		over := make(chan struct{})
+		answered, over := make(chan struct{}), make(chan struct{})
 		greeted = c.(*inbound)
 		go func() {
 			defer close(over)
-			assert.Error(t, l.greet(unconfirmed{ctx: ctx}, &connection{confirmed: true}, greeted))
+			assert.Error(t, l.greet(unconfirmed{ctx: ctx, answered: answered}, &connection{confirmed: true}, greeted))
 		}()
-		for l.greets() != greeted {
-			runtime.Gosched()
-		}
+		<-answered
+		assert.Same(t, greeted, l.greets())
 		return greeted, func() { cancel(); <-over }
 	}
 	_, endFirst := greets()
