@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -47,23 +48,23 @@ func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
 }
 
 // loggedBy is what a lone member logs.
-func loggedBy(t *testing.T, run func(t *testing.T, c config)) string {
+func loggedBy(t *testing.T, run func(el *elector.Elector) error) string {
 	t.Helper()
 	var logged bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		c := singleConfig()
 		c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
-		run(t, c)
+		require.NoError(t, run(newElector(t, c)))
 	})
 	return logged.String()
 }
 
 // A line holds the member's status after the change.
 func TestALoggerReceivesEachChangeOnce(t *testing.T) {
-	logged := loggedBy(t, func(t *testing.T, c config) {
+	logged := loggedBy(t, func(el *elector.Elector) error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, newElector(t, c).Run(ctx))
+		return el.Run(ctx)
 	})
 	lines := strings.Split(strings.TrimSpace(logged), "\n")
 	leads, seen := 0, map[string]bool{}
@@ -80,13 +81,13 @@ func TestALoggerReceivesEachChangeOnce(t *testing.T) {
 
 // Its role may stay the same.
 func TestALoggerReceivesWhetherAMemberIsAble(t *testing.T) {
-	logged := loggedBy(t, func(t *testing.T, c config) {
-		el := startElector(t, c)
+	logged := loggedBy(t, func(el *elector.Elector) error {
+		err := el.Start()
 		for _, may := range []bool{false, true} {
 			<-time.After(time.Minute)
-			require.NoError(t, el.Electable(may))
+			err = errors.Join(err, el.Electable(may))
 		}
-		require.NoError(t, el.Stop(context.Background()))
+		return errors.Join(err, el.Stop(context.Background()))
 	})
 	assert.Equal(t, 3, strings.Count(logged, "role=leader"), logged)
 	assert.Equal(t, 1, strings.Count(logged, "role=leader leader=n0 vote=n0 last_leader=\"\" departure=\"\" ability=ordered"), logged)

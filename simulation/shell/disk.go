@@ -80,7 +80,7 @@ type mount struct {
 	died  chan struct{}   // closed when the process dies
 	busy  *trouble        // of the process
 	// failed is when an operation failed last. Others may hear of that before the save that needed it.
-	failed *atomic.Int64
+	failed *atomic.Pointer[time.Time]
 }
 
 // do carries out an operation, unless the process is dead.
@@ -98,7 +98,8 @@ func (m *mount) do(op func() error) error {
 // fails notes an error of the disk.
 func (m *mount) fails(err error) error {
 	if err != nil {
-		m.failed.Store(time.Now().UnixNano())
+		now := time.Now()
+		m.failed.Store(&now)
 	}
 	return err
 }

@@ -42,11 +42,11 @@ type process struct {
 	operated   chan struct{} // closed when no operator gives orders any more that are drawn
 	broken     chan struct{} // holds a value when a group has ended with an error, or the store has failed otherwise
 	busy       trouble
-	still      atomic.Int64 // how long its loop stands still when it next sends
-	lags       atomic.Bool  // who reads Host.Watch is slow
-	lagsBehind atomic.Bool  // who reads Host.WatchProgress is slow
-	stands     trouble      // causes for which its loop stands still
-	diskFailed atomic.Int64 // when an operation of its disk failed last
+	still      atomic.Int64              // how long its loop stands still when it next sends
+	lags       atomic.Bool               // who reads Host.Watch is slow
+	lagsBehind atomic.Bool               // who reads Host.WatchProgress is slow
+	stands     trouble                   // causes for which its loop stands still
+	diskFailed atomic.Pointer[time.Time] // when an operation of its disk failed last
 	tap        *tap
 	store      *memberstate.FileStore
 	host       *elector.Host
@@ -67,7 +67,8 @@ func (p *process) world() *world { return p.node.world }
 
 // fails says whether a save of the process has failed, or fails at this moment and has not returned.
 func (p *process) fails() bool {
-	return p.failing || p.diskFailed.Load() == time.Now().UnixNano()
+	at := p.diskFailed.Load()
+	return p.failing || at != nil && at.Equal(time.Now())
 }
 
 func (p *process) isDead() bool {
