@@ -148,7 +148,7 @@ func (n *Node) balance() {
 type gift struct {
 	group *Group
 	to    *peer
-	next  int // of all groups: after it the next search begins
+	next  int // where among all groups the next search begins
 }
 
 // toGive are groups to be handed over, or why there are none.

@@ -1,8 +1,8 @@
 // When a node that drains tries a group again that it could not hand over (D28).
 //
-// It does so after a detection time, and after twice as long each time that it fails. It does so at once if nobody was there to take the
-// group over and somebody is, because a voter answers again or is able again; and with all groups when another node serves
-// again, or an operator orders the drain again.
+// It waits for a detection time, and for twice as long each time that the group could not be handed over. But if nobody was there
+// to take the group over, it tries again as soon as somebody is: a voter that answers again, or is able again. And it tries all groups
+// again when another node serves again, or when an operator orders the drain again.
 
 package protocol
 

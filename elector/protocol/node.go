@@ -289,7 +289,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 			n.present(g, from)
 		}
 		if msg.Kind == rpc.HeartbeatResponse && g.Rules.All.Has(from) {
-			n.answersWithoutBeats(g, from, msg)
+			n.answersWithoutBond(g, from, msg)
 			if n.bondTaken(g, from, msg); g.Rests() && msg.Result == rpc.Success && msg.Asked == g.Term {
 				n.edge.Drop(DropStaleAnswer, 1) // it says what its node says
 				return

@@ -30,7 +30,7 @@ type peer struct {
 	spokeAt    time.Duration // when a beat or an answer of it arrived last
 	deaf       bool          // it has said then that it heard nothing of this node lately
 	seenAt     time.Duration // when anything of it arrived last, which is only shown; 0: nothing has
-	standing   rpc.Standing  // that it has said last, in this session; if it has not, its Changes are at least so many
+	standing   rpc.Standing  // that it has said last, in this session; or what an answer has shown since, see answersWithoutBond
 	told       bool          // it has said one, and no answer has ended that since; otherwise it is taken to serve
 	leads      uint32        // one more than how many groups it leads, as it has said last; 0: it has not
 	extra      uint32        // by how much their weight is more than their number

@@ -93,12 +93,12 @@ func (n *Node) forgetStanding(p *peer) {
 	}
 }
 
-// answersWithoutBeats takes in that a member has answered a leader's heartbeat and says nothing of bonds. Its node exchanges no beats,
+// answersWithoutBond takes in that a member has answered a leader's heartbeat and says nothing of bonds. Its node exchanges no beats,
 // or this leader has offered it no bond. Then the answer says so if its node does not serve. If it does not say so, and the
 // heartbeat was sent after the node's last beat had arrived, what that beat said is over: the node's process is another
 // one, which exchanges no beats, or the beat in which it said that it serves again was lost. An answer to an earlier
 // heartbeat may have been on its way for long, and be older than what the beat said.
-func (n *Node) answersWithoutBeats(g *Group, from memberstate.Seat, msg *rpc.Message) {
+func (n *Node) answersWithoutBond(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if msg.Bond != nil || msg.Unable != 0 || g.Role != memberstate.Leader || msg.Asked != g.Term {
 		return
 	}

@@ -129,7 +129,7 @@ func TestWhatAnAnswerHasEndedIsNotBelievedAgain(t *testing.T) {
 	g.duty().sent.Sends(&g.Machine, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: g.Beat()}}, n.now)
 	msg := taken(0)
 	msg.Bond, msg.Round = nil, g.Beat()
-	n.answersWithoutBeats(g, 2, msg)
+	n.answersWithoutBond(g, 2, msg)
 	require.False(t, p.leaves())
 	assert.Zero(t, n.show("n1").Standing, "it has said nothing of this itself")
 	says(rpc.Standing{State: rpc.Draining, Changes: 7})

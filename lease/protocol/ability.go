@@ -20,7 +20,7 @@
 //
 // A candidate that was not able counts as able again when nothing has obstructed it for a hold. A hold is
 // a TTL at first, and doubles whenever the candidate fails again, up to 128 TTLs. After as long without a
-// failure, holds begin anew; and so do stays when the candidate has been able for as long, orders included.
+// failure, holds begin anew. Stays begin anew when it has been able for as long, and under no order not to lead either.
 //
 // Changes for want of ability are bounded. After a candidate has given up its lease it leads again either
 // as the last choice, for a stay; or able, after a hold. The next one of its kind is twice as long. So of the times
