@@ -31,12 +31,7 @@ func (l *losses) PeerLost(node string)  { *l = append(*l, node) }
 // linkTo is a link of node b to node a that does not run, and the losses that it reports.
 func linkTo(t *testing.T) (*link, *losses) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	tr, err := New(Config{Self: "b", Listener: listener})
-	require.NoError(t, err)
-	t.Cleanup(tr.Close)
-	told := new(losses)
+	tr, told := nodeB(t), new(losses)
 	stop, err := tr.Serve(told)
 	require.NoError(t, err)
 	t.Cleanup(stop)
