@@ -50,6 +50,7 @@ const (
 	ofBeats
 	ofCampaigns
 	ofUneven
+	ofCrowd
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -111,10 +112,28 @@ func Draw(seed uint64, f Fixed) Options {
 	if r := random(ofUneven); r.IntN(2) == 0 {
 		o.Uneven = 1 + r.IntN(255)
 	}
+	if r := random(ofCrowd); r.IntN(64) == 0 {
+		crowd(&o, f, r)
+	}
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)
 	}
 	return o
+}
+
+// crowd has more groups miss their leaders at a time than may have campaigns under way, with more voters than usual, and
+// for as long as if they were few. So campaigns wait for each other, for disks and for engines, again and again.
+func crowd(o *Options, f Fixed, r *rand.Rand) {
+	if f.Members == 0 {
+		o.Members = 5 + r.IntN(3)
+	}
+	if f.Groups == 0 {
+		o.Groups = 5 + r.IntN(8)
+	}
+	o.Campaigns = 1 + r.IntN(3)
+	if f.Duration == 0 {
+		o.Duration = longEnough(o.Timing, fewGroups)
+	}
 }
 
 // sizes are the numbers of voters, each as often as it is drawn: mostly three or five, sometimes an

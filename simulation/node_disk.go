@@ -68,7 +68,9 @@ func (n *node) saveEnded(incarnation uint32) {
 	err := n.sync()
 	if err == nil {
 		for i := range batch {
-			n.world.check.Kept(&n.members[batch[i].Place].Member, batch[i].Hard)
+			m := &n.members[batch[i].Place].Member
+			m.Saved = n.local()
+			n.world.check.Kept(m, batch[i].Hard)
 		}
 		n.world.tracer.saved(n)
 		if n.doomed == CrashBeforeSend {

@@ -100,6 +100,20 @@ func (n *Node) queue(g *Group, alarm uint32) {
 	}
 }
 
+// queuesAgain has a campaign wait for another place, if it has lost its place while the group's engine or disk kept it
+// from beginning. Otherwise all groups that a disk has held up would begin theirs at once when it goes on. One that asks
+// in vain has no place, and needs none.
+func (n *Node) queuesAgain(g *Group, alarm uint32) bool {
+	m, x := &n.muster, g.transient()
+	if alarm != g.alarm || !g.begins() || n.now < x.place || x.vain == g.due {
+		return false
+	}
+	m.end(x)
+	x.repeats = 0 // it has not asked
+	m.waiting.add(campaign{group: g, alarm: alarm, due: g.due})
+	return true
+}
+
 // askedWell has all ask if one that has asked in vain before was not refused this time.
 func (m *muster) askedWell(x *transient) {
 	if x.vain != 0 {

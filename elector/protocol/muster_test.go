@@ -117,6 +117,36 @@ func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
 	assert.Equal(t, 1, a.node.muster.open)
 }
 
+// Otherwise all groups that a disk or an engine has held up would stand at once when it goes on.
+func TestACampaignThatIsHeldUpForLongQueuesAgain(t *testing.T) {
+	a := newRecorders(t, 3)[0]
+	a.node.LimitCampaigns(1)
+	a.start()
+	at, waits := a.node.Next()
+	require.True(t, waits)
+	a.node.Deliver(&a.group, &rpc.Message{
+		Group: a.group.name, From: "n1", To: "n0", Voters: a.group.Members.Digest(), Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1},
+	})
+	require.NotNil(t, a.group.busy())
+	a.node.At(at) // its alarm rings and waits, with a place
+	a.node.EndTurn()
+	require.Equal(t, 1, a.node.muster.open)
+	b := a.beside("b")
+	b.did()
+	detects := a.group.Rules.Timing.Detection()
+	a.node.At(at + detects)
+	a.node.EndTurn()
+	require.Equal(t, asked, b.did(), "it has b's place")
+	a.answer() // to what has held it up
+	require.Nil(t, a.group.busy())
+	assert.Equal(t, idle, a.group.round.phase)
+	assert.Equal(t, 1, a.node.muster.open)
+	a.node.At(at + 2*detects)
+	a.node.EndTurn()
+	a.answer()
+	assert.Equal(t, preVoting, a.group.round.phase, "b's place is free by now")
+}
+
 // In the same queues at two nodes the same candidates would meet again and again. So one that is not elected waits for a
 // random time only before it asks again, for about as long as it takes to ask twice.
 func TestACandidateAsksAgainWithoutTheQueue(t *testing.T) {

@@ -392,6 +392,9 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 func (n *Node) drain(g *Group) {
 	for all, _ := g.Queued(); all > 0 && g.busy() == nil; all, _ = g.Queued() {
 		g.transient().next(n.step)
+		if in := &n.step.Input; in.Kind == Ring && n.queuesAgain(g, in.Number) {
+			continue
+		}
 		n.begin(g)
 	}
 }

@@ -1,9 +1,10 @@
 // Campaigns: a node has only so many under way at a time (D17).
 //
-// Some begin although others keep all places: an operator orders them, they repeat what has failed, or their alarms rang
-// while an engine or a disk kept the group busy. What a storm consists of is first rounds: an alarm begins one at once, and
-// is the first to ring since the member has had no leader. Such a round has waited for its place, and keeps it until it is
-// over, but not for longer than a detection time.
+// Some begin although others keep all places: an operator orders them, or they repeat what has failed. What a storm
+// consists of is first rounds: their alarm is the first to ring since the member has had no leader. Such a round has waited
+// for its place, and keeps it until it is over, but not for longer than a detection time. If an engine or a disk has kept the
+// group busy when its alarm rang, the check does not know when that was. Then the round counts at the moment at which it
+// begins, and not afterwards.
 
 package check
 
@@ -20,19 +21,20 @@ import (
 type campaign struct {
 	rang    bool          // an alarm has rung since
 	open    bool          // the round is under way, ...
-	until   time.Duration // ... and keeps others waiting no longer than this, by the node's clock
-	stepped time.Duration // when the member took its last step: an input that waited for it begins the next one at once
+	began   time.Duration // ... since this time of the node's clock, ...
+	until   time.Duration // ... and keeps others waiting no longer than this
+	stepped time.Duration // when the member took its last step
 }
 
 // isOpen says whether it keeps others waiting at a time of the node's clock.
 func (k *campaign) isOpen(n *Member, local time.Duration) bool {
-	return k.open && !n.Shown.Stopped && local < k.until
+	return k.open && !n.Shown.Stopped && k.began <= local && local < k.until
 }
 
 // campaigns takes in a step of a member, and checks how many campaigns its node has if the step begins one.
 func (c *Checker) campaigns(n *Member, before *memberstate.State, x *protocol.Step, local time.Duration) {
 	k, out, now := &n.campaign, &x.Output, n.Group.State()
-	waited := k.stepped == n.Local
+	waited := n.Local == k.stepped || n.Local == n.Saved // an input that waits for a step begins the next one when that is done
 	k.stepped = local
 	switch won := out.Ended && out.Judged == protocol.Passed; {
 	case before.Role != memberstate.Candidate || now.Role != memberstate.Candidate:
@@ -44,8 +46,11 @@ func (c *Checker) campaigns(n *Member, before *memberstate.State, x *protocol.St
 		return
 	}
 	k.rang = true
-	if out.To != 0 && out.Send.Kind == rpc.VoteRequest && !out.Ended && n.asking.vote.over && !waited {
-		k.open, k.until = true, n.Local+n.Detects
+	if out.To != 0 && out.Send.Kind == rpc.VoteRequest && !out.Ended && n.asking.vote.over {
+		k.open, k.began, k.until = true, n.Local, n.Local+n.Detects
+		if waited {
+			local, k.until = n.Local, n.Local+1
+		}
 		c.musters(n, local)
 	}
 }

@@ -77,6 +77,7 @@ type Member struct {
 	Input    protocol.InputKind
 	Local    time.Duration    // when it begins, by the node's clock, ...
 	Detects  time.Duration    // ... and the detection time then: it may change while the step waits
+	Saved    time.Duration    // when its disk kept its state last, by the node's clock
 	Received int64            // when a message arrived for it last, and was taken at once
 	Alarm    uint32           // the number of the alarm that is set
 	Early    bool             // the step begins with an alarm that rings before that is due: it was replaced
