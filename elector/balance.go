@@ -4,6 +4,7 @@ package elector
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -18,8 +19,9 @@ import (
 // Nodes learn each other's numbers from their beats, so nodes without beats do not balance, nor do those whose groups all have a
 // Vouch. To have all nodes lead about as much, all of them must balance.
 func (h *Host) Balance(every time.Duration) error {
-	if every < 0 {
-		return &ConfigError{Field: "Balance", Problem: "is negative: " + every.String()}
+	var bad protocol.Complaints
+	if protocol.CheckBalance(&bad, every); len(bad) > 0 {
+		return errors.Join(bad...)
 	}
 	return h.ordered(protocol.Request{Subject: protocol.Subject{Kind: protocol.AskBalance}, Every: every})
 }

@@ -155,9 +155,7 @@ func (c *HostConfig) validate() error {
 	if c.Transport == nil {
 		bad.Add("Transport", "is nil")
 	}
-	if c.Balance < 0 {
-		bad.Add("Balance", "is negative: %v", c.Balance)
-	}
+	protocol.CheckBalance(&bad, c.Balance)
 	protocol.CheckCapacity(&bad, c.Capacity)
 	return errors.Join(bad...)
 }

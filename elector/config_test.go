@@ -5,6 +5,7 @@ package elector_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,8 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 		{"Store", "nil", func(c *config) { c.Store = nil }},
 		{"Transport", "nil", func(c *config) { c.Transport = nil }},
 		{"Balance", "negative: -1ns", func(c *config) { c.Balance = -1 }},
+		{"Balance", "is 24h0m0.000000001s, 24h0m0s is the most", func(c *config) { c.Balance = 24*time.Hour + 1 }},
+		{"Vouch", "24h0m0s is the most", func(c *config) { c.Vouch = math.MaxInt64 }},
 		{"Capacity", "is -1, want 1 to 10000, or 0 for the usual 100", func(c *config) { c.Capacity = -1 }},
 		{"Capacity", "is 10001, want", func(c *config) { c.Capacity = 10_001 }},
 		{"Weight", "is -1, want 1 to 255, or 0 for the usual 1", func(c *config) { c.Weight = -1 }},

@@ -63,9 +63,9 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	for h.turn() {
 		wait := time.Hour
 		if next, ok := h.node.Next(); ok {
-			wait = next - h.elapsed()
+			wait = until(next, h.elapsed())
 		}
-		timer.Reset(max(wait, 0))
+		timer.Reset(wait)
 		select {
 		case <-h.wake:
 		case <-timer.C:
@@ -73,6 +73,9 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	}
 	h.finish()
 }
+
+// until is how long the loop waits for the next turn: not at all if that is due, however long it has been.
+func until(next, now time.Duration) time.Duration { return max(next, now) - now }
 
 // finish answers callers whose requests came too late for a turn: nothing is accepted any more.
 func (h *Host) finish() {

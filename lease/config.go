@@ -111,6 +111,8 @@ func (c *GroupConfig) validate(t Timing) error {
 	switch {
 	case c.Vouch < 0:
 		bad.add("Vouch", "is negative: %v", c.Vouch)
+	case c.Vouch > longest:
+		bad.add("Vouch", "is %v, want at most %v", c.Vouch, longest)
 	case c.Vouch > 0 && c.Vouch < 2*t.Renew:
 		bad.add("Vouch", "is %v, want at least two Renews of %v, because the service is asked once in a Renew", c.Vouch, t.Renew)
 	case c.Vouch == 0 && c.Healthy != nil:
@@ -149,12 +151,9 @@ func (c *complaints) timing(t Timing) {
 		field string
 		value time.Duration
 	}{{"Timing.TTL", t.TTL}, {"Timing.Renew", t.Renew}, {"Timing.Poll", t.Poll}, {"Timing.Timeout", t.Timeout}} {
-		if f.value < time.Millisecond {
-			c.add(f.field, "is %v, want at least 1ms", f.value)
+		if f.value < time.Millisecond || f.value > longest {
+			c.add(f.field, "is %v, want 1ms to %v", f.value, longest)
 		}
-	}
-	if t.TTL > maxTTL {
-		c.add("Timing.TTL", "is %v, want at most %v", t.TTL, maxTTL)
 	}
 	if t.DriftMargin < time.Millisecond || t.DriftMargin >= t.TTL {
 		c.add("Timing.DriftMargin", "is %v, want at least 1ms, which is how coarse a database's clock may be, and less than the TTL of %v", t.DriftMargin, t.TTL)
@@ -164,5 +163,5 @@ func (c *complaints) timing(t Timing) {
 	}
 }
 
-// maxTTL keeps sums of times within the range of databases.
-const maxTTL = 365 * 24 * time.Hour
+// longest keeps sums of times within the range of databases.
+const longest = 365 * 24 * time.Hour

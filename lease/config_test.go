@@ -57,7 +57,10 @@ func TestTheLimitsOfAConfiguration(t *testing.T) {
 		{"Timing.Renew", lasts(func(t *lease.Timing) *time.Duration { return &t.Renew }), int(time.Millisecond), int(time.Millisecond) - 1},
 		{"Timing.Renew", lasts(func(t *lease.Timing) *time.Duration { return &t.Renew }), int(4 * time.Second), int(4*time.Second) + 1},
 		{"Timing.Poll", lasts(func(t *lease.Timing) *time.Duration { return &t.Poll }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.Poll", lasts(func(t *lease.Timing) *time.Duration { return &t.Poll }), int(longest), int(longest) + 1},
 		{"Timing.Timeout", lasts(func(t *lease.Timing) *time.Duration { return &t.Timeout }), int(time.Millisecond), int(time.Millisecond) - 1},
+		{"Timing.Timeout", lasts(func(t *lease.Timing) *time.Duration { return &t.Timeout }), int(longest), int(longest) + 1},
+		{"Vouch", func(c *settings, n int) { c.Vouch = time.Duration(n) }, int(longest), int(longest) + 1},
 		{"Timing.DriftMargin", lasts(func(t *lease.Timing) *time.Duration { return &t.DriftMargin }), int(time.Millisecond), int(time.Millisecond) - 1},
 		{"Timing.DriftMargin", lasts(func(t *lease.Timing) *time.Duration { return &t.DriftMargin }), int(6 * time.Second), int(10 * time.Second)},
 	} {

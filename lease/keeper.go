@@ -114,7 +114,8 @@ func (k *Keeper) arm(next time.Duration) {
 	k.armedIn = k.working
 	in := k.armedIn
 	// Never at once: in a test's bubble Go 1.26 would run the timer right here, which may crash under the race detector.
-	k.timer = time.AfterFunc(max(next-k.now(), 1), func() {
+	now := k.now()
+	k.timer = time.AfterFunc(max(next, now+1)-now, func() {
 		defer in.Done()
 		k.step(protocol.Tick{})
 	})

@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -41,9 +42,10 @@ func TestANodeSaysWhatItWouldGive(t *testing.T) {
 		assert.NotZero(t, c.nodes[0].host.Progress().Led)
 		never := int64(0)
 		assert.Zero(t, ask(1, &never).GetEveryNanos())
-		wrong := int64(-1)
-		_, err = c.nodes[1].Balance(t.Context(), &electorpb.BalanceRequest{EveryNanos: &wrong})
-		assert.ErrorContains(t, err, "Balance is negative")
+		for wrong, why := range map[int64]string{-1: "Balance is negative", math.MaxInt64: "Balance is 2562047h47m16.854775807s, 24h0m0s is the most"} {
+			_, err = c.nodes[1].Balance(t.Context(), &electorpb.BalanceRequest{EveryNanos: &wrong})
+			assert.ErrorContains(t, err, why)
+		}
 	})
 }
 

@@ -55,6 +55,16 @@ const (
 	mostBegun = 4096
 )
 
+// CheckBalance complains about an interval at which no node can balance.
+func CheckBalance(bad *Complaints, every time.Duration) {
+	switch {
+	case every < 0:
+		bad.Add("Balance", "is negative: %v", every)
+	case every > maxDetection:
+		bad.Add("Balance", "is %v, %v is the most", every, maxDetection)
+	}
+}
+
 // Balance has the node compare what it leads with others so often; 0: never, as at first.
 func (n *Node) Balance(every time.Duration) {
 	b := &n.balancing

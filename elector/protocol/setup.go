@@ -48,9 +48,12 @@ func (s *Setup) Electorate(self string, bad *Complaints) Electorate {
 }
 
 func checkVouch(bad *Complaints, vouch time.Duration, t Timing) {
-	if vouch < 0 {
+	switch {
+	case vouch < 0:
 		bad.Add("Vouch", "is negative: %v", vouch)
-	} else if vouch > 0 && vouch < 2*t.Heartbeat {
+	case vouch > maxDetection:
+		bad.Add("Vouch", "is %v, %v is the most", vouch, maxDetection)
+	case vouch > 0 && vouch < 2*t.Heartbeat:
 		bad.Add("Vouch", "is %v, shorter than two heartbeats of %v: the engine is looked at once a heartbeat", vouch, t.Heartbeat)
 	}
 }

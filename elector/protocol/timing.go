@@ -59,7 +59,7 @@ func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Hea
 // than they help, and a candidate that is cut off would send without a pause.
 const shortest = time.Millisecond
 
-// maxDetection keeps sums of intervals far from overflow.
+// maxDetection is the upper bound of every interval. It keeps sums and multiples of them far from overflow.
 const maxDetection = 24 * time.Hour
 
 // Validate says what is wrong with the intervals, for members with leases or without.
