@@ -70,6 +70,17 @@ func (e beatEdge) HoldShared(number uint32, until time.Duration) {
 	}
 }
 
+// Outdated reports that this node stops for good.
+func (e beatEdge) Outdated(err error) {
+	e.host.log.Error("this node stops for good, and its store must not be used again", "node", e.host.config.Self, "error", err)
+}
+
+// OlderProcess warns of a peer whose store was put back, or of which two processes run.
+func (e beatEdge) OlderProcess(peer string, start, known uint64) {
+	e.host.log.Warn("an earlier process of a peer speaks: its store was put back to an older copy, or two processes run under its id. It is ignored",
+		"peer", peer, "start", start, "known_start", known)
+}
+
 // Group is the group of this name; nil if there is none.
 func (e beatEdge) Group(name string) *protocol.Group {
 	e.host.mu.Lock()

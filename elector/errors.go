@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
 )
 
 var (
@@ -30,6 +31,9 @@ var (
 	// ErrStoreBehindLedger: the ledger ends in a term larger than that in the
 	// store. The store is older than the ledger, and a vote may be lost.
 	ErrStoreBehindLedger = protocol.ErrStoreBehindLedger
+	// ErrOutdated: another node has seen a later process of this one. The store was put back to an older copy, or two
+	// processes run under one id. The node takes part in no group any more, and its store cannot be used again.
+	ErrOutdated = memberstate.ErrOutdated
 	// ErrGroupExists: the host has a group of this name already.
 	ErrGroupExists = protocol.ErrGroupExists
 	// ErrServing: the node has been told to serve, so Drain ends.

@@ -159,3 +159,30 @@ func TestAStoreThatCannotBeReadDoesNotSayThatANodeServes(t *testing.T) {
 	}
 	assert.Empty(t, s.Durable())
 }
+
+// Otherwise a process that is started again and again has soon counted as many starts as other nodes have seen.
+func TestAnOutdatedStoreIsNotUsedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, memberstate.KeepDrained(s, true))
+	starts, err := memberstate.CountStart(s, 8)
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{memberstate.OutdatedRecord(starts)}))
+	require.NoError(t, s.Close())
+	s, err = memberstate.OpenFile(path, "n0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for range 2 {
+		_, err = memberstate.CountStart(s, 8)
+		require.ErrorIs(t, err, memberstate.ErrOutdated)
+		require.ErrorContains(t, err, "started 8 times")
+		for _, drained := range []bool{true, false} {
+			require.ErrorIs(t, memberstate.KeepDrained(s, drained), memberstate.ErrOutdated)
+		}
+	}
+	own, _, err := s.Load("")
+	require.NoError(t, err)
+	assert.True(t, own.Outdated())
+	assert.False(t, memberstate.Record{Group: "g", Vote: own.Vote}.Outdated(), "a member may have any id")
+}

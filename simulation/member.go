@@ -194,13 +194,15 @@ func (m *member) Show(v protocol.View) {
 }
 
 // Ended is called when the group has ended, because it was stopped or cannot go on. If its ledger
-// has broken its contract, the process is not started again before all is healed.
+// has broken its contract, or its store is outdated, the process is not started again.
 func (m *member) Ended(err error) {
-	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
+	_, broken := errors.AsType[*protocol.LedgerError](err)
+	outdated := errors.Is(err, memberstate.ErrOutdated)
+	switch {
 	case !m.Alive:
 	case err != nil && m.engine.lapse.broke: // as was to be expected
 		m.away = 0 // a group that has failed does not come back by itself
-	case broken:
+	case broken || outdated:
 		m.foundOut(err)
 		m.gone = true
 		m.crash()
@@ -214,9 +216,11 @@ func (m *member) Ended(err error) {
 func (m *member) foundOut(err error) {
 	w, c := m.world, &m.world.check
 	if w.options.Careless == Careful && !c.Lawless() {
-		c.Violated(invariant.LegalStep, &m.Member, "it refuses its own ledger: %v", err)
+		c.Violated(invariant.LegalStep, &m.Member, "it refuses its own ledger or store: %v", err)
 	}
-	w.tells(RolledBack)
+	if w.tells(RolledBack); w.twin != nil {
+		w.tells(Twin)
+	}
 	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.ChangesQuietly, invariant.PreferredLeads, invariant.AbleLeads, invariant.LeadsAllTheSame} {
 		c.Excuse(liveness)
 	}

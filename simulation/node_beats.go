@@ -21,8 +21,8 @@ func (n *node) exchange() {
 	if err != nil {
 		n.world.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the start is not counted: %v", err)
 	}
-	nonce := uint16(choice.Scramble(uint64(n.Index)<<32 | starts))
-	n.Exchanges(starts<<16 | uint64(nonce))
+	nonce := uint16(choice.Scramble(uint64(n.Incarnation)<<40 | uint64(n.Index)<<32 | starts))
+	n.Exchanges(starts<<16 | uint64(nonce/2))
 	n.host.Exchange(starts, nonce, n)
 }
 
@@ -89,6 +89,10 @@ func (n *node) beat(b *rpc.Beat) {
 		n.world.check.Counted(&n.Node, &from.Node, sent)
 	}
 }
+
+// Outdated and OlderProcess say what follows from that by themselves: see member.Ended.
+func (*node) Outdated(error)                      {}
+func (*node) OlderProcess(string, uint64, uint64) {}
 
 // Group is the group of this name that the process has.
 func (n *node) Group(name string) *protocol.Group { return n.intake.Group(name) }

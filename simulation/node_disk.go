@@ -125,6 +125,9 @@ func (n *node) write(batch []memberstate.Record) time.Duration {
 	w := n.world
 	for i := range batch {
 		r := &batch[i]
+		if r.Outdated() {
+			continue // the process is not started again
+		}
 		vote := memberstate.Nobody
 		if r.Vote != "" {
 			vote = w.seatOf(r.Vote)

@@ -97,11 +97,11 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 func TestBrokenAssumptions(t *testing.T) {
 	effort.Alone(t)
 	for f, told := range map[simulation.Fault]bool{
-		simulation.Wiped: true, simulation.OtherMembers: true, simulation.RolledBack: true, simulation.Twin: false,
+		simulation.Wiped: true, simulation.OtherMembers: true, simulation.RolledBack: true, simulation.Twin: true,
 	} {
 		set, err := simulation.ParseFaults("all," + f.String())
 		require.NoError(t, err)
-		total := campaign(t, effort.Of[uint64](200, 60), simulation.Options{Members: 3, Faults: set, Duration: 20 * time.Second})
+		total := campaign(t, effort.Of[uint64](200, 60), simulation.Options{Members: 3, Beats: true, Faults: set, Duration: 20 * time.Second})
 		assert.Positive(t, total.Assumed[f], "%v", f)
 		assert.Equal(t, told, total.Told[f] > 0, "%v", f)
 		t.Logf("%v: struck in %d runs, told in %d; excused: %v", f, total.Assumed[f], total.Told[f], total.Excused)

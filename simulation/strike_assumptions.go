@@ -46,7 +46,7 @@ func wipe(w *world, s *Strike) bool {
 }
 
 // rollBack restarts a node with the disk that it had when it was last started, as
-// restoring a backup does. Only a ledger that has grown since can reveal that.
+// restoring a backup does. A ledger that has grown since can reveal that, or a peer that has seen a later process.
 func rollBack(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if slices.Equal(n.disk.Durable, n.disk.AtStart) {
@@ -56,8 +56,8 @@ func rollBack(w *world, s *Strike) bool {
 		n.crash()
 	}
 	w.check.ExcuseAll()
+	n.disk.RollBack()
 	for place, hard := range n.disk.AtStart {
-		n.disk.Replace(place, hard)
 		n.members[place].Replaced(hard)
 	}
 	n.comesBack(s.Lasts)
@@ -65,8 +65,8 @@ func rollBack(w *world, s *Strike) bool {
 }
 
 // addTwin starts a second process under a member's name, with a disk of its own. Messages
-// to the member reach the two processes alternately. The twin would be detected when one of them
-// receives a message from its own name, but none is sent to it.
+// to the member reach the two processes alternately. One of them finds out when a peer speaks of the other one's
+// incarnation.
 func addTwin(w *world, s *Strike) bool {
 	if w.twin != nil || s.Node >= w.options.Members {
 		return false

@@ -18,6 +18,7 @@ import (
 type beats struct {
 	edge   BeatEdge                 // with own
 	own    uint64                   // this node's incarnation; 0: it exchanges no beats
+	anew   uint64                   // how often a session was begun anew in this process
 	number uint64                   // of the newest beat
 	sent   [keptBeats]time.Duration // when the newest ones were sent
 	every  time.Duration            // the interval
@@ -41,7 +42,7 @@ func (n *Node) LimitLeavings(most int) { n.beats.most = most }
 // know lists a node among those that exchange beats.
 func (b *beats) know(p *peer) {
 	if !p.linked {
-		p.linked, p.link.own = true, b.own
+		p.linked, p.link.own = true, b.own+b.anew
 		b.peers = append(b.peers, p)
 	}
 }
@@ -89,8 +90,11 @@ func (n *Node) Beat(b *rpc.Beat) {
 		n.edge.Drop(DropMalformed, 1)
 		return
 	}
+	if !n.sound(p, b.Session) {
+		return
+	}
 	if !n.meets(p, b.Session) {
-		p.reply = p.reply || b.Incarnation == p.link.peer // it does not know this process yet
+		p.reply = true // it does not know this process yet, or a later one of its own node
 		return
 	}
 	delete(n.lost, p.id)

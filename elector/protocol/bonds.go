@@ -53,6 +53,10 @@ func (g *Group) offers() *officeBonds {
 	return g.duties.offers
 }
 
+// nonceBits are the bits of an incarnation that do not count starts. Nonces use all but the first, so that sessions which are
+// begun anew do not reach the incarnation of the next start: see bound.
+const nonceBits = 16
+
 // countsPresent is after how many heartbeats it is counted anew who answers.
 const countsPresent = 8
 
@@ -61,7 +65,7 @@ const countsPresent = 8
 // processes apart that have one store each, although they should not. A node that is not told so makes no
 // bonds.
 func (n *Node) Exchange(starts uint64, nonce uint16, edge BeatEdge) {
-	n.beats.own, n.beats.edge = starts<<16|uint64(nonce), edge
+	n.beats.own, n.beats.edge = starts<<nonceBits|uint64(nonce)>>1, edge
 }
 
 // mayBond says whether a group may rely on beats between nodes.
@@ -250,6 +254,7 @@ func (n *Node) meets(p *peer, s rpc.Session) (current bool) {
 	n.beats.know(p)
 	begins, current := p.link.meets(s)
 	if begins {
+		p.metAt = n.now
 		n.endSession(p)
 		n.forgetStanding(p)
 	}
@@ -303,7 +308,9 @@ func (n *Node) bound(p *peer) {
 	if p.link.untold() == n.beats.most+1 {
 		p.reply = true
 	}
-	if p.link.renew() {
+	if p.link.overflows() {
+		n.beats.anew++ // of all links, so that no peer has ever seen a larger number than a link has that is made later
+		p.link.renew(n.beats.own + n.beats.anew)
 		n.endSession(p)
 	}
 }

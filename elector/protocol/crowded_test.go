@@ -199,3 +199,6 @@ func TestManyGroupsThatStartAtOnceAreLedAlthoughTheNetworkIsSlow(t *testing.T) {
 		}
 	}
 }
+
+func (d *crowdedNode) Outdated(error)                      {}
+func (d *crowdedNode) OlderProcess(string, uint64, uint64) {}

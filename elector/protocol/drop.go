@@ -28,6 +28,8 @@ const (
 	DropStaleAnswer
 	// DropStaleAlarm: the alarm has been replaced.
 	DropStaleAlarm
+	// DropOlderProcess: the sender is an earlier process of its node than the one that is known.
+	DropOlderProcess
 	// DropQueueFull: more arrived than could be handled, or no group ran.
 	DropQueueFull
 
@@ -46,6 +48,7 @@ var dropNames = [DropReasons]string{
 	DropNotForObservers: "not for observers",
 	DropStaleAnswer:     "stale answer",
 	DropStaleAlarm:      "stale alarm",
+	DropOlderProcess:    "older process",
 	DropQueueFull:       "queue full",
 }
 

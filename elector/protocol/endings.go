@@ -86,7 +86,7 @@ func (n *Node) done(g *Group) {
 
 // conclude says that a group is over, if nothing works for it any more.
 func (n *Node) conclude(g *Group) {
-	if g.running || g.working > 0 || g.busy() != nil {
+	if g.running || g.working > 0 || g.busy() != nil || n.marking.underWay() {
 		return
 	}
 	var err error

@@ -161,3 +161,6 @@ func TestWhatLeavesIsToldAtOnceAndBounded(t *testing.T) {
 		assert.False(t, from.groups[room+2].quiet(), "%s: and all bonds with it", name)
 	}
 }
+
+func (s *shore) Outdated(error)                      {}
+func (s *shore) OlderProcess(string, uint64, uint64) {}

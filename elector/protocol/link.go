@@ -107,14 +107,13 @@ func (l *Link) meets(s rpc.Session) (begins, current bool) {
 	return begins, s.Incarnation == l.peer && s.Of == l.own
 }
 
-// renew begins a new session as if this node had restarted, if too many leavings are kept.
-func (l *Link) renew() (begins bool) {
-	if max(len(l.released.kept), len(l.departed.kept)) <= mostLeavings {
-		return false
-	}
-	*l = Link{own: l.own + 1, peer: l.peer}
-	return true
+// overflows says whether too many leavings are kept.
+func (l *Link) overflows() bool {
+	return max(len(l.released.kept), len(l.departed.kept)) > mostLeavings
 }
+
+// renew begins a new session as if this node had restarted, with a larger incarnation.
+func (l *Link) renew(own uint64) { *l = Link{own: own, peer: l.peer} }
 
 // offers is the bond that a leader's heartbeat offers. Newest is the newest beat of this node.
 func (l *Link) offers(newest uint64) rpc.Bond {

@@ -97,6 +97,12 @@ type BeatEdge interface {
 	HoldShared(number uint32, until time.Duration)
 	// Group is the group of this name; nil if there is none.
 	Group(name string) *Group
+	// Outdated: a peer has seen a later process of this node, so all of its groups end with this error; or the store could
+	// not be marked as outdated.
+	Outdated(err error)
+	// OlderProcess: a process of a peer speaks that was started before the one that is known. It says so once for each
+	// of them.
+	OlderProcess(peer string, start, known uint64)
 }
 
 // Observer is called for everything that happens, for counters and for logs. It decides nothing.
@@ -156,6 +162,8 @@ type Node struct {
 	stands    standings
 	draining  drain
 	balancing balancing
+	outdated  error   // why no group takes part any more; nil: it does
+	marking   marking // of the store, because of this
 
 	mostQueued int // messages that wait for a group's disk
 
@@ -194,6 +202,7 @@ func (n *Node) At(now time.Duration) { n.now = now }
 // EndTurn rings the alarms that are due, sends what has gathered for each node, and saves for all
 // groups that wait for the disk.
 func (n *Node) EndTurn() {
+	n.endOutdated()
 	n.watch()
 	n.pack()
 	n.lookAtAll()
@@ -265,6 +274,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		n.edge.Drop(DropMalformed, 1)
 	case msg.Voters != g.Members.Digest():
 		n.edge.Drop(DropOtherVoters, 1)
+	case msg.Bond != nil && n.beats.own != 0 && g.Rules.All.Has(from) && !n.sound(n.peerOf(g, from), msg.Bond.Session):
 	default:
 		if len(n.lost) > 0 {
 			delete(n.lost, msg.From) // its process is there, or was when it sent this

@@ -36,6 +36,8 @@ type peer struct {
 	extra      uint32        // by how much their weight is more than their number
 	capacity   uint16        // that it has said; 0: the usual one
 	given      int64         // the weight of groups whose handovers to it a drain has begun since
+	metAt      time.Duration // when the session began
+	warned     uint64        // the earlier process of it that was warned of last
 	muteAt     time.Duration // when a message of it arrived although it sent no beats; 0: none has
 	votesAt    time.Duration // when a request for votes of it arrived last, or an answer to one; 0: none has
 	answeredAt time.Duration // when the newest beat was sent that it has answered; 0: none in this session

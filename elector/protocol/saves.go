@@ -19,7 +19,14 @@ type saves struct {
 // save begins the next batch, unless one is under way.
 func (n *Node) save() {
 	s := &n.saves
-	if s.saving != nil || len(s.waiting) == 0 {
+	switch {
+	case s.saving != nil:
+		return
+	case n.marking == markWanted:
+		s.saving, s.began = []*Group{}, max(n.now, 1)
+		n.mark()
+		return
+	case len(s.waiting) == 0:
 		return
 	}
 	s.saving, s.waiting, s.began = s.waiting, nil, max(n.now, 1)
@@ -39,5 +46,8 @@ func (n *Node) Saved(err error) {
 			n.end(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.Term, err))
 		}
 		n.resume(g, func(p *pending) Need { return g.Saved(g.Rules, n.now, &p.Step, &n.fx) })
+	}
+	if n.marking == markSaving {
+		n.storeMarked(err)
 	}
 }

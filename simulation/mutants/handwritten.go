@@ -47,6 +47,7 @@ var handwritten = []mutant{
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
 
 	// Beats between nodes, and leaders that rest.
+	{"outdated-processes-go-on", "elector/protocol/outdated.go", "case s.Of > l.own:", "case false:", ""},
 	{"releases-not-told", "elector/protocol/bonds.go", "\t\tp.link.released.add(g.name, o.term, true)\n", "", ""},
 	{"releases-only-to-the-bonded", "elector/protocol/bonds.go", "range o.made.Seats()", "range o.taken.Seats()", ""},
 	{"departures-not-told", "elector/protocol/bonds.go", "\tp.link.departed.add(g.name, term, false)\n", "", ""},

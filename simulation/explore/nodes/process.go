@@ -222,6 +222,10 @@ func (p *process) CohortHeard(uint32, time.Duration)                            
 func (p *process) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
 func (p *process) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (p *process) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
+func (p *process) OlderProcess(string, uint64, uint64)                           {}
+
+// Outdated is called if a process finds that its disk has forgotten something.
+func (p *process) Outdated(err error) { p.violated(invariant.LegalStep, "%v", err) }
 
 // AskLedger asks for the end of a ledger, which is always empty.
 func (m *member) AskLedger(memberstate.Term) {

@@ -16,6 +16,7 @@ type Disk struct {
 	AtStart []memberstate.HardState // what was durable when the process began
 	Written []Write                 // what is not synced
 	starts  uint64                  // how often a process has counted its start
+	counted uint64                  // of these, before the process began
 
 	groups []string
 	store  *store // nil: the disk is perfect
@@ -44,6 +45,7 @@ func (d *Disk) Open() error {
 	}
 	d.Written = d.Written[:0]
 	copy(d.AtStart, d.Durable)
+	d.counted = d.starts
 	return err
 }
 
@@ -131,5 +133,12 @@ func (d *Disk) keepSome(bits uint64) {
 // Replace changes what is durable of a group, as no disk does by itself.
 func (d *Disk) Replace(place int, h memberstate.HardState) {
 	d.Durable[place], d.store = h, nil
+	d.Forget()
+}
+
+// RollBack puts back what was durable when the process began, before it counted its start.
+func (d *Disk) RollBack() {
+	copy(d.Durable, d.AtStart)
+	d.starts, d.store = d.counted, nil
 	d.Forget()
 }

@@ -68,6 +68,9 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	if own.KeepsDrained() {
 		fmt.Fprintf(w, "kept        the node begins drained when it is started, until: hustings undrain\n")
 	}
+	if own.Outdated() {
+		fmt.Fprintf(w, "outdated    another node has seen a later start of this one: do not use the store again\n")
+	}
 	_, err := fmt.Fprintf(w, "groups      %d\n", len(groups))
 	for _, r := range groups {
 		vote := "no vote"
@@ -116,8 +119,9 @@ type storeInfo struct {
 	Mended     uint64        `json:"mended_sectors"`
 	Torn       bool          `json:"torn"`
 	Error      string        `json:"error,omitempty"`
-	Starts     uint64        `json:"starts"`         // of its process, if it counts them
-	Kept       bool          `json:"kept,omitempty"` // it begins drained
+	Starts     uint64        `json:"starts"`             // of its process, if it counts them
+	Kept       bool          `json:"kept,omitempty"`     // it begins drained
+	Outdated   bool          `json:"outdated,omitempty"` // it must not be used again
 	Groups     []storedGroup `json:"groups"`
 }
 
@@ -125,7 +129,7 @@ func storeJSON(info memberstate.FileInfo, err error) storeInfo {
 	own, groups := apart(&info)
 	s := storeInfo{
 		Node: info.Node, Version: info.Version, Generation: info.Generation, Saves: info.Saves,
-		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Starts: uint64(own.Term), Kept: own.KeepsDrained(), Groups: []storedGroup{},
+		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Starts: uint64(own.Term), Kept: own.KeepsDrained(), Outdated: own.Outdated(), Groups: []storedGroup{},
 	}
 	for _, d := range info.Damaged {
 		s.Damaged = append(s.Damaged, storedSpan(d))

@@ -52,6 +52,17 @@ func TestAStoreSaysThatItsNodeIsKeptDrained(t *testing.T) {
 	assert.Contains(t, succeed(t, "store", "inspect", "--json", path)[0], `"kept":true`)
 }
 
+func TestAStoreSaysThatItIsOutdated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0.store")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{memberstate.OutdatedRecord(7)}))
+	require.NoError(t, s.Close())
+	assert.Contains(t, strings.Join(succeed(t, "store", "inspect", path), "\n"),
+		"\nstarts      7\noutdated    another node has seen a later start of this one: do not use the store again\ngroups      0")
+	assert.Contains(t, succeed(t, "store", "inspect", "--json", path)[0], `"outdated":true`)
+}
+
 // The readable part of a store that cannot be used is shown.
 func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0.store")
