@@ -254,9 +254,9 @@ func (n *Node) meets(p *peer, s rpc.Session) (current bool) {
 	n.beats.know(p)
 	begins, current := p.link.meets(s)
 	if begins {
-		p.metAt = n.now
 		n.endSession(p)
 		n.forgetStanding(p)
+		p.metAt = n.now
 	}
 	return current
 }
