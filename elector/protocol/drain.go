@@ -59,6 +59,7 @@ func (n *Node) Drain(most int) {
 	if d.on {
 		d.most = most
 		d.retryAll()
+		n.moveSome() // now, so that who has ordered it does not read how the last tries ended
 		return
 	}
 	*d = drain{on: true, most: most, moves: make(map[*Group]move), shown: d.shown}

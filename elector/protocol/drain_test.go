@@ -96,21 +96,27 @@ func TestAGroupThatIsStuckIsTriedEverMoreRarely(t *testing.T) {
 	}
 }
 
-func TestAGroupThatIsStuckIsTriedAtOnceWhenSomethingHasChanged(t *testing.T) {
-	for what, happens := range map[string]func(n *Node){
-		"a node serves again": func(n *Node) {
-			n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
-		},
-		"an operator orders the drain again": func(n *Node) { n.Drain(n.draining.most) },
-	} {
-		f, g := stuck(t)
-		n, d := f.node, &f.node.draining
-		n.peerOf(g, 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
-		n.sticks(g, move{}, StuckLeaving)
-		assert.Empty(t, d.waiting)
-		happens(n)
-		assert.Equal(t, []*Group{g}, d.waiting, what)
-	}
+func TestAGroupThatIsStuckIsTriedAtOnceWhenANodeServesAgain(t *testing.T) {
+	f, g := stuck(t)
+	n, d := f.node, &f.node.draining
+	n.peerOf(g, 2).standing = rpc.Standing{State: rpc.Draining, Changes: 1}
+	n.sticks(g, move{}, StuckLeaving)
+	assert.Empty(t, d.waiting)
+	n.Beat(&rpc.Beat{From: "n1", To: "n0", Session: n1At5, Number: 1, Standing: rpc.Standing{Changes: 2}})
+	assert.Equal(t, []*Group{g}, d.waiting)
+}
+
+// Otherwise who orders a drain again is told at once that it is stuck, although it has only begun.
+func TestADrainThatIsOrderedAgainIsNotStuckUntilAllWereTriedAgain(t *testing.T) {
+	f, g := awake(t)
+	f.hears(g, 0)
+	n, d := f.node, &f.node.draining
+	n.sticks(g, move{tries: hopeless - 1}, StuckBehind)
+	n.showProgress()
+	require.True(t, d.shown.Hopeless)
+	n.Drain(0)
+	assert.False(t, d.shown.Hopeless)
+	assert.Equal(t, 1, d.shown.Moving)
 }
 
 // awake is a node that drains, and a group that it leads, whose leader beats by itself.

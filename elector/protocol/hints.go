@@ -42,7 +42,8 @@ func (n *Node) PeerLost(node string) {
 			n.give(g, &Input{Kind: PeerLost, Seat: seat}, purpose{})
 		}
 	}
-	if p := n.peers.members[node]; len(bonded) > 0 && p.hint == nil {
+	// A hint about an earlier process is over: no group is bonded to that one any more.
+	if p := n.peers.members[node]; len(bonded) > 0 && (p.hint == nil || p.hint.session != p.link.peer) {
 		p.hint = &hint{session: p.link.peer, began: n.now, most: n.muster.most, waiting: bonded}
 		n.hintSome(p)
 	}

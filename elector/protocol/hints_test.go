@@ -114,6 +114,28 @@ func TestANodeThatHasJustSpokenIsAskedForASignOfLife(t *testing.T) {
 	assert.NotZero(t, f.sent[0].Number)
 }
 
+// The process that has taken the place of one that was lost may be lost, too, before all groups were told of the first one.
+func TestTheLossOfTheNextProcessIsTold(t *testing.T) {
+	f := newFlock(t)
+	f.node.PeerLost("n1")
+	require.Equal(t, 2, f.told())
+	for _, g := range f.groups {
+		m := f.heartbeat(g)
+		m.Bond.Incarnation++
+		m.Term = 2
+		f.node.Deliver(g, m)
+		f.node.EndTurn()
+		f.node.Saved(nil)
+		f.node.Deliver(g, m)
+		f.node.EndTurn()
+		require.True(t, g.Bonded())
+	}
+	f.node.PeerLost("n1")
+	assert.Equal(t, 2, f.told())
+	f.passes(3 * hintEvery)
+	assert.Equal(t, len(f.groups), f.told())
+}
+
 func TestGroupsAreToldOneAfterAnotherThatANodeIsGone(t *testing.T) {
 	f := newFlock(t)
 	f.node.PeerLost("n1")
