@@ -45,7 +45,7 @@ type member struct {
 func (m *member) elects(e election, every, longest time.Duration, config Config) {
 	m.election, m.every, m.killing = e, every, longest/killingPart
 	if config.Exec != "" {
-		m.program = &program{command: config.Exec, every: every, ability: m.ability}
+		m.program = &program{command: config.Exec, every: every, ability: m.ability, log: m.log}
 	}
 }
 

@@ -4,6 +4,7 @@
 package node
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ type program struct {
 	// program may run until the lease ends.
 	graceful bool
 	ability  *ability // nil: nothing vouches for it
+	log      *slog.Logger
 
 	mu      sync.Mutex
 	running *watched         // nil: none

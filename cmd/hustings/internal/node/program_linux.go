@@ -33,6 +33,7 @@ type watched struct {
 	told   chan struct{} // closed when the watchdogs report the end of the program, or are gone
 	report string        // their first report of the end; read it once told is closed
 	ended  chan struct{} // closed when both watchdogs, and so the program, have ended
+	leaves func(string)  // called when they kill what the main process has left behind, with the number of processes
 }
 
 // run runs the program for an office until it ends, or the context does. In the latter case
@@ -45,7 +46,10 @@ func (p *program) run(ctx context.Context, term memberstate.Term, environment []
 		return err
 	}
 	defer ended()
-	w, err := startWatchdogs(socket.environment(append(os.Environ(), environment...)))
+	w, err := startWatchdogs(socket.environment(append(os.Environ(), environment...)), func(left string) {
+		p.log.Warn("the main process of the program has ended, and others of its processes are still there; they are killed",
+			"term", uint64(term), "processes", left)
+	})
 	if err != nil {
 		p.note(0, ctx.Err() == nil)
 		return err
@@ -61,16 +65,25 @@ func (p *program) run(ctx context.Context, term memberstate.Term, environment []
 		}
 		return err
 	}
+	return p.attend(ctx, w, lease)
+}
+
+// attend attends to a program that runs, until all its processes have ended. Until then, whether
+// the program was asked to end or not, and whether its main process has ended or not, its
+// deadline follows the lease, and the end of the office ends it. Nothing else moves the
+// deadline or bounds the wait for a program that was asked, because its node may lead on.
+//
+// Once the main process has ended, the watchdogs kill the others a second later. If they do not,
+// they are told that there are no more orders.
+func (p *program) attend(ctx context.Context, w *watched, lease func() (int64, bool)) error {
 	began := time.Now()
 	again := time.NewTicker(p.every)
 	defer again.Stop()
+	told := w.told
+	var overdue <-chan time.Time
 	for {
 		select {
-		case <-w.told:
-			if !w.asked.Load() {
-				w.await(leftoversGrace + stubborn)
-			}
-			<-w.ended
+		case <-w.ended:
 			ran, byItself, err := w.why(time.Since(began))
 			p.note(ran, byItself)
 			return err
@@ -78,6 +91,10 @@ func (p *program) run(ctx context.Context, term memberstate.Term, environment []
 			w.finish(p.graceful)
 			p.note(time.Since(began), false)
 			return ctx.Err()
+		case <-told:
+			told, overdue = nil, time.After(leftoversGrace+stubborn)
+		case <-overdue:
+			w.finish(false)
 		case <-again.C:
 			if end, ok := lease(); ok && w.extend(end) != nil {
 				w.cut()
@@ -117,7 +134,7 @@ var (
 )
 
 // startWatchdogs starts the outer watchdog, which starts the inner one.
-func startWatchdogs(environment []string) (*watched, error) {
+func startWatchdogs(environment []string, leaves func(string)) (*watched, error) {
 	taken, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -134,7 +151,7 @@ func startWatchdogs(environment []string) (*watched, error) {
 		return nil, errors.Join(err, orders.Close(), reports.Close())
 	}
 	w := &watched{
-		outer: outer, cgroup: newCgroup(), orders: orders,
+		outer: outer, cgroup: newCgroup(), orders: orders, leaves: leaves,
 		ready: make(chan struct{}), told: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.listen(reports)
@@ -150,11 +167,14 @@ func (w *watched) listen(reports *os.File) {
 		close(w.ready)
 		some = lines.Scan()
 	}
-	if some { // later reports are about killing its leftovers
+	if some {
 		w.report = lines.Text()
 	}
 	close(w.told)
-	for lines.Scan() {
+	for lines.Scan() { // later reports are about killing its leftovers
+		if left, ok := strings.CutPrefix(lines.Text(), reportLeft); ok {
+			w.leaves(left)
+		}
 	}
 	_ = reports.Close()
 	_ = w.outer.Wait()

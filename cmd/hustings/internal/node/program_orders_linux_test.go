@@ -395,7 +395,7 @@ func TestAnOfficeEndsItsProgram(t *testing.T) {
 // A watchdog that cannot be started is an error, and leaves no open file behind.
 func TestAWatchdogThatCannotBeStartedIsReported(t *testing.T) {
 	tooLong := []string{"HUSTINGS_NOTHING=" + strings.Repeat("x", 1<<20)}
-	w, err := startWatchdogs(tooLong)
+	w, err := startWatchdogs(tooLong, nil)
 	require.ErrorIs(t, err, syscall.E2BIG)
 	assert.Nil(t, w)
 }

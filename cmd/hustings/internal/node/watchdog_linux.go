@@ -55,7 +55,8 @@ const (
 // Reports are lines, too. The first one after reportReady says why the program has ended.
 const (
 	reportReady = "ready"  // both watchdogs wait for orders; always the first report
-	reportEnded = "ended " // by itself; its run time in nanoseconds and its status follow
+	reportEnded = "ended " // the main process; its run time in nanoseconds and its status follow
+	reportLeft  = "left "  // after that; the number of processes that it has left behind, and that are killed now, follows
 	reportLease = "killed: the lease has run out"
 	reportNode  = "killed: there are no more orders"
 	reportOther = "killed: the other watchdog is gone"
@@ -64,8 +65,8 @@ const (
 // reportsFD is the file descriptor that a watchdog writes reports to.
 const reportsFD = 3
 
-// leftoversGrace is the time from SIGTERM to SIGKILL for processes that a program has left
-// behind when it ended by itself.
+// leftoversGrace is the time from the end of a program's main process to SIGKILL for processes
+// that it has left behind. All of them have got SIGTERM.
 const leftoversGrace = time.Second
 
 // watchdog is either watchdog. One goroutine does all its work. It alone waits for children,
@@ -291,8 +292,8 @@ func (w *watchdog) childEnded(status syscall.WaitStatus) {
 	w.report(fmt.Sprintf("%s%d %s", reportEnded, monotonic()-w.began, describe(status)))
 	if !w.asked {
 		w.signal(syscall.SIGTERM)
-		w.limit = monotonic() + int64(leftoversGrace)
 	}
+	w.limit = monotonic() + int64(leftoversGrace)
 }
 
 // describe returns how a process has ended, in the words of package os.
@@ -317,8 +318,22 @@ func (w *watchdog) checkDeadlines() {
 	if w.until != 0 && now >= w.until {
 		w.kill(reportLease)
 	}
-	if w.limit != 0 && now >= w.limit {
+	if w.limit != 0 && now >= w.limit && !w.killing {
+		w.countLeft()
 		w.kill(reportNode) // the reason does not matter, because the program has already ended
+	}
+}
+
+// countLeft reports how many processes the main process has left behind.
+func (w *watchdog) countLeft() {
+	left := 0
+	for _, p := range w.search(os.Getpid()) {
+		if !p.ended {
+			left++
+		}
+	}
+	if left > 0 {
+		w.report(reportLeft + strconv.Itoa(left))
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // alone is a program that works without children.
 const alone = `HUSTINGS_TEST_AS_WORKER=alone exec "$HUSTINGS_TEST_SELF"`
 
-// awaitAlone waits until the worker of a term works, or of a later one, and returns its leader and its process.
-func (c *cluster) awaitAlone(d *diary, led node.Event) (node.Event, int) {
+// awaitWorker waits until the worker of a term works, or of a later one, and returns its leader and its process.
+func (c *cluster) awaitWorker(d *diary, name string, led node.Event) (node.Event, int) {
 	c.t.Helper()
 	worker := 0
 	require.Eventually(c.t, func() bool {
@@ -33,7 +33,7 @@ func (c *cluster) awaitAlone(d *diary, led node.Event) (node.Event, int) {
 			}
 		}
 		c.mu.Unlock()
-		worker = d.staff(c.t, led.Term)["alone"]
+		worker = d.staff(c.t, led.Term)[name]
 		return worker != 0
 	}, patience, 10*time.Millisecond, "the program of term %d", led.Term)
 	return led, worker
@@ -76,7 +76,7 @@ func TestALeaderWhoseProgramHangsIsReplaced(t *testing.T) {
 			o.journal = openDiary(t)
 			o.flags = append(o.flags, "--exec", alone)
 			c := newCluster(t, o)
-			led, worker := c.awaitAlone(o.journal, c.leaderAfter(0))
+			led, worker := c.awaitWorker(o.journal, "alone", c.leaderAfter(0))
 			o.journal.goesOn(t, worker, 10)
 			at := now()
 			switch name {
@@ -90,7 +90,7 @@ func TestALeaderWhoseProgramHangsIsReplaced(t *testing.T) {
 			next := c.await("another node leads", func(e node.Event) bool {
 				return e.Event == "lead" && e.Node != led.Node && e.Term > led.Term
 			})
-			_, heir := c.awaitAlone(o.journal, next)
+			_, heir := c.awaitWorker(o.journal, "alone", next)
 			o.journal.goesOn(t, heir, 10)
 			t.Logf("%s leads %v after the program of %s has begun to hang", next.Node, time.Duration(next.AtNanos-at), led.Node)
 			require.Eventually(t, func() bool { return gone(worker) }, patience, time.Millisecond, "the program that has hung lives")
