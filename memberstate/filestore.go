@@ -79,7 +79,7 @@ type commit struct {
 const defaultRoom = 1024
 
 // CreateFile makes the store of a new node and opens it. The error is ErrStoreExists
-// if there is one.
+// if there is one, and ErrStoreLost if its other name shows that there was one.
 //
 // A node that has ever voted is not new. If its disk is lost, it must come back under
 // another id, because it has forgotten its votes.
@@ -178,6 +178,9 @@ func (s *FileStore) begin() error {
 		return errors.Join(s.failed("create", nowhere, ErrStoreExists), f.Close())
 	case !errors.Is(err, fs.ErrNotExist):
 		return s.failed("look for", nowhere, err)
+	}
+	if err := (FileOptions{Disk: s.disk}).Lost(s.path); err != nil {
+		return s.failed("create", nowhere, err)
 	}
 	if err := s.renew(nil); err != nil {
 		return errors.Join(err, ignoreMissing(s.disk.Remove(s.nextName())))

@@ -16,6 +16,8 @@ var (
 		"one that has lost its store may have voted, and must come back under another id")
 	// ErrStoreExists: a store cannot be created because there is one.
 	ErrStoreExists = errors.New("there is a store already, so this node is not new; open it instead")
+	// ErrStoreLost: a store cannot be created because there was one, which is missing.
+	ErrStoreLost = errors.New("the store is missing, and with an empty one this node could vote twice in a term")
 	// ErrStoreLocked: another process or this one has the store open.
 	ErrStoreLocked = errors.New("another process has the store open")
 	// ErrOtherNode: the store belongs to another node.

@@ -21,7 +21,9 @@
 //     locked, and a file cannot be locked twice: if somebody has made NAME.new a name of the
 //     store, opening it fails, and the name is removed.
 //   - NAME.old is a second name of the store's file, or of its predecessor. It is never
-//     opened; a process that finds it when it starts removes it.
+//     used; a process that finds it when it starts removes it. It is that of the store's file
+//     if there is a NAME.new, because a predecessor is renamed to that before the store gets a
+//     second name. If there is no NAME, it shows that there was one.
 //
 // Somebody may remove these names, or give them to other files, while the store is open. So
 // the store checks that a name still stands for the right file before it uses the name.
@@ -32,6 +34,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"sync"
@@ -240,6 +243,29 @@ func (s *FileStore) fillSlice(size, want int64) error {
 	}
 	n.zeroed += int64(len(part))
 	return nil
+}
+
+// Lost returns an error that wraps ErrStoreLost if the name of a store is missing, and its second
+// name shows that there was one. CreateFile refuses then, too.
+func (o FileOptions) Lost(path string) error {
+	disk, second := o.disk(), path+oldSuffix
+	if named(disk, path) || !named(disk, second) {
+		return nil
+	}
+	todo := "It may be older than the store was. If the store cannot be found, this node must come back under another id"
+	if named(disk, path+nextSuffix) {
+		todo = "It is the same file: rename it back"
+	}
+	return fmt.Errorf("%w: there is %s. %s", ErrStoreLost, second, todo)
+}
+
+// named says whether there is a file of this name, even one that cannot be opened.
+func named(disk Disk, name string) bool {
+	f, err := disk.Open(name)
+	if err == nil {
+		_ = f.Close() // it was not written
+	}
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // link gives the present file a second name, so that it can become the next file after its

@@ -216,6 +216,33 @@ func TestAStoreIsCreatedOnceAndOpenedByItsNode(t *testing.T) {
 	closed(t, s)
 }
 
+// A store that is gone by mistake has left its second name, and an empty one would not know its votes.
+func TestAStoreThatIsMissingIsNotMadeAnew(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	vote := memberstate.Record{Group: "g", Term: 3, Vote: "n1"}
+	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{vote}))
+	closed(t, s)
+	_ = disk.Link("n0", "n0.old") // it may have been linked
+	require.NoError(t, disk.Remove("n0"))
+	disk.Set("n0.new", []byte("zeros"))
+	_, err = memberstate.CreateFileOn(disk, "n0", "n0")
+	require.ErrorIs(t, err, memberstate.ErrStoreLost)
+	assert.ErrorContains(t, err, "there is n0.old. It is the same file: rename it back")
+	require.NoError(t, disk.Remove("n0.new"))
+	_, err = memberstate.CreateFileOn(disk, "n0", "n0")
+	require.ErrorIs(t, err, memberstate.ErrStoreLost)
+	assert.ErrorContains(t, err, "It may be older", "it may be the predecessor, whose new name was not yet given")
+	require.NoError(t, disk.Rename("n0.old", "n0"))
+	s, err = memberstate.OpenFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	r, _, err := s.Load("g")
+	require.NoError(t, err)
+	assert.Equal(t, vote, r)
+	closed(t, s)
+}
+
 func TestAClosedStoreRefusesCalls(t *testing.T) {
 	for _, disk := range []memberstate.Disk{new(crashdisk.Disk), memberstate.OSDisk()} {
 		s, err := memberstate.CreateFileOn(disk, filepath.Join(t.TempDir(), "n0"), "n0")

@@ -50,10 +50,11 @@ Three or more nodes elect by votes. With --lease they elect through a lease in a
 database, and two nodes are enough to replace each other. The table of leases is made if
 it is missing; a database that cannot be reached is retried.
 
-The store of a node is made once in its life: by "hustings store create", or with --new.
---new=if-missing is for command lines that never change. It makes the store if there is
-none and all other voters say that they have never heard from this node, because a node
-that has lost its disk must not vote again. All other voters must be up for that.
+The store of a node is made once in its life: by "hustings store create", or with --new,
+which fails if a voter that answers has heard from this node. --new=if-missing is for
+command lines that never change. It makes the store if there is none and all other voters
+say that they have never heard from this node, because a node that has lost its disk must
+not vote again. All other voters must be up for that.
 
 Each change is printed to stdout as one line; the log goes to stderr. With --exec a
 program runs while, and only while, this node leads. Before a handover it is asked to end

@@ -184,6 +184,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	open := fail(t, exitUsage, "serve", "--new", "--node", "n0", "--members", "n0=h:1", "--listen", "0.0.0.0:0", "--data", data)
 	assert.Contains(t, open, "not a loopback address")
 	assert.Contains(t, open, "Give --tls, or --trust-network")
+	succeed(t, "store", "create", "--node", "n0", "--data", data)
 	again := fail(t, exitFailed, "serve", "--new", "--node", "n0", "--members", "n0=h:1", "--data", data)
 	assert.Contains(t, again, "leave out --new")
 }

@@ -65,8 +65,7 @@ func (a *acquaintances) read() (err error) {
 	return json.NewDecoder(io.NewSectionReader(f, 0, size)).Decode(&a.heard)
 }
 
-// begin writes the file before there is a store. It keeps the peers that an earlier life of
-// this node has heard.
+// begin writes the file before there is a store. It keeps the peers that were heard in other groups.
 func (a *acquaintances) begin() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,6 +77,29 @@ func (a *acquaintances) know(peer, group string) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.everyone || slices.Contains(a.heard[group], peer)
+}
+
+// all returns the peers that were heard in the group, or, if there is none, in any group.
+func (a *acquaintances) all() (peers []string) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for group, heard := range a.heard {
+		if a.group == "" || group == a.group {
+			peers = append(peers, heard...)
+		}
+	}
+	slices.Sort(peers)
+	return slices.Compact(peers)
+}
+
+// answer is know for a peer that has no store and asks. An operator learns of one that has lost it.
+func (a *acquaintances) answer(peer, group string) bool {
+	known := a.know(peer, group)
+	if known {
+		a.log.Warn("a peer that has no store asks whether it is new, and is told no, because messages from it have reached this node, or may have",
+			"peer", peer, "group", group)
+	}
+	return known
 }
 
 // note records that a peer was heard, and reports whether that is durable. After an error of

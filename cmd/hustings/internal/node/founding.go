@@ -5,7 +5,11 @@
 // With --new=if-missing a node without a store makes one if every other voter says that it
 // never had a message from this node. Such a voter has counted no vote of this node, and a
 // vote that was never counted has elected no leader. Every voter must answer, because the
-// silent one may be the one that was elected.
+// silent one may be the one that was elected. With --new the operator answers for those that
+// are silent, because all may just be starting.
+//
+// Nothing that is said makes a node new whose own files show that it has run: those of its store
+// (memberstate.ErrStoreLost), and the peers that it has heard.
 
 package node
 
@@ -49,6 +53,9 @@ func createStore(files memberstate.FileOptions, c Config, met *acquaintances) (*
 	}
 	path := StorePath(c.Data, c.Node)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := isNew(files, path, met); err != nil {
+			return nil, err
+		}
 		if err := met.begin(); err != nil {
 			return nil, err
 		}
@@ -56,8 +63,19 @@ func createStore(files memberstate.FileOptions, c Config, met *acquaintances) (*
 	return files.Create(path, c.Node)
 }
 
-// openStore opens the store, or makes it with --new. With --new=if-missing it leaves a
-// missing store to found.
+// isNew returns an error if files beside a missing store show that its node has run.
+func isNew(files memberstate.FileOptions, path string, met *acquaintances) error {
+	if err := files.Lost(path); err != nil {
+		return err
+	}
+	if peers := met.all(); len(peers) > 0 {
+		return fmt.Errorf("%s: %w. If the store is not elsewhere, this node must come back under another id: it has heard %s, says %s. "+
+			"Remove that file only if all nodes of the group begin anew", path, memberstate.ErrStoreLost, strings.Join(peers, " and "), met.path)
+	}
+	return nil
+}
+
+// openStore opens the store. With --new and --new=if-missing it leaves a missing one to found.
 func (n *node) openStore() (err error) {
 	c := n.config
 	path := StorePath(c.Data, c.Node)
@@ -68,6 +86,9 @@ func (n *node) openStore() (err error) {
 		return err
 	}
 	if c.New {
+		if missing {
+			return isNew(n.files, path, n.met)
+		}
 		if n.store, err = createStore(n.files, c, n.met); errors.Is(err, memberstate.ErrStoreExists) {
 			err = fmt.Errorf("%w (leave out --new)", err)
 		}
@@ -79,19 +100,22 @@ func (n *node) openStore() (err error) {
 				"make the directory, or use \"hustings store create\" (%w)", c.Data, memberstate.ErrNoStore, err)
 		}
 		if c.NewIfMissing {
-			return nil
+			return isNew(n.files, path, n.met)
 		}
 	}
 	n.store, err = n.files.Open(path, c.Node)
 	if errors.Is(err, memberstate.ErrNoStore) {
+		if lost := isNew(n.files, path, n.met); lost != nil {
+			return lost
+		}
 		err = fmt.Errorf("%w (is the disk mounted? Use --new if this node has never run before)", err)
 	}
 	return err
 }
 
 // found makes the store of a node that has none, once all other voters have said that they
-// do not know the node. It waits for them until the context ends. Meanwhile it answers the
-// same question of others, but takes in no messages.
+// do not know the node. It waits for them until the context ends; with --new it waits for none.
+// Meanwhile it answers the same question of others, but takes in no messages.
 func (n *node) found(ctx context.Context) error {
 	stop, err := n.transport.Serve(deaf{})
 	if err != nil {
@@ -105,8 +129,10 @@ func (n *node) found(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(open) == 0 {
-			n.log.Warn("making the store of this node, because no other voter has ever heard from it", "store", StorePath(n.config.Data, n.config.Node))
+		if len(open) == 0 || n.config.New {
+			if !n.config.New {
+				n.log.Warn("making the store of this node, because no other voter has ever heard from it", "store", StorePath(n.config.Data, n.config.Node))
+			}
 			n.store, err = createStore(n.files, n.config, n.met)
 			return err
 		}

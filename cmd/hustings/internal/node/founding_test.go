@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -134,6 +136,61 @@ func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 	require.ErrorContains(t, err, "messages from n2 in group orders have reached n")
 	assert.ErrorContains(t, err, "it must come back under another id")
 	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"))
+	assert.Contains(t, v.nodes["n0"].log.String()+v.nodes["n1"].log.String(), "a peer that has no store asks whether it is new, and is told no")
+	lost = v.start("n2", func(c *node.Config) { c.New, c.NewIfMissing = true, false })
+	err = lost.outcome()
+	delete(v.nodes, "n2")
+	require.ErrorContains(t, err, "messages from n2 in group orders have reached n", "an operator may be wrong")
+	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"))
+}
+
+// What is left beside a store that was removed by mistake shows that the node has run, and that no peer need be asked.
+func TestANodeWhoseFilesShowThatItHasRunIsNotNew(t *testing.T) {
+	for left, says := range map[string]string{
+		"n0.store.old": "n0.store.old. It may be older than the store was.",
+		"n0.peers":     "it has heard n1 and n2, says ",
+	} {
+		for how, found := range map[string]func(t *testing.T, data string) error{
+			"store create": func(_ *testing.T, data string) error { _, err := node.CreateStore(data, "n0"); return err },
+			"--new":        foundedBy(func(c *node.Config) { c.New, c.NewIfMissing = true, false }),
+			"if-missing":   foundedBy(func(*node.Config) {}),
+			"neither":      foundedBy(func(c *node.Config) { c.NewIfMissing = false }),
+		} {
+			t.Run(left+", "+how, func(t *testing.T) {
+				data := t.TempDir()
+				require.NoError(t, os.WriteFile(filepath.Join(data, left), []byte(`{"orders": ["n2", "n1"], "users": []}`), 0o600))
+				err := found(t, data)
+				require.ErrorIs(t, err, memberstate.ErrStoreLost)
+				assert.ErrorContains(t, err, says)
+				assert.NoFileExists(t, node.StorePath(data, "n0"))
+			})
+		}
+	}
+}
+
+// foundedBy starts a node with a change of its configuration, and returns why it has ended.
+func foundedBy(change func(*node.Config)) func(t *testing.T, data string) error {
+	return func(t *testing.T, data string) error {
+		t.Helper()
+		v := newVillage(t)
+		n := v.start("n0", change, func(c *node.Config) { c.Data = data })
+		select {
+		case <-n.ended:
+			delete(v.nodes, "n0")
+			return n.err
+		case <-time.After(patience):
+			return errors.New("it goes on")
+		}
+	}
+}
+
+// Peers of another group say nothing about this one.
+func TestANodeThatHasHeardPeersInAnotherGroupMayBeNew(t *testing.T) {
+	v := newVillage(t)
+	require.NoError(t, os.WriteFile(filepath.Join(v.data("n0"), "n0.peers"), []byte(`{"users": ["n1"]}`), 0o600))
+	v.start("n0", func(c *node.Config) { c.New, c.NewIfMissing = true, false })
+	v.start("n1", func(c *node.Config) { c.New, c.NewIfMissing = true, false })
+	v.takesPart("n0")
 }
 
 // A node that starts late is new if no peer has ever heard from it, and all peers have to

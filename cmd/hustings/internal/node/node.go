@@ -126,7 +126,7 @@ func (n *node) open() error {
 	}
 	n.transport, err = grpcrpc.New(grpcrpc.Config{
 		Self: n.config.Node, Listener: l, Peers: n.config.peers(),
-		TLS: n.config.tls(), TrustNetwork: n.config.TrustNetwork, Logger: n.log, Knows: n.met.know,
+		TLS: n.config.tls(), TrustNetwork: n.config.TrustNetwork, Logger: n.log, Knows: n.met.answer,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

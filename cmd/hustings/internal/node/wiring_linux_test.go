@@ -149,17 +149,23 @@ func TestAHandoverEndsTheProgramFirst(t *testing.T) {
 
 // What the configuration asks for is refused if it cannot be had, and not left out.
 func TestANodeDoesNotIgnoreItsConfiguration(t *testing.T) {
+	const unfounded = "Use --new if this node has"
 	for says, change := range map[string]func(*node.Config){
-		"Give --tls, or --trust":     func(c *node.Config) { c.Listen = strings.Replace(c.Members[0].Address, "127.0.0.1", "0.0.0.0", 1) },
-		"no/such/ca.pem":             func(c *node.Config) { c.TLS = &node.Files{CA: "no/such/ca.pem", Cert: "cert", Key: "key"} },
-		"Use --new if this node has": func(c *node.Config) { c.New = false },
-		"--preferred ":               func(c *node.Config) { c.Preferred = []string{"n9"} },
-		"address already in use":     func(c *node.Config) { c.HTTP = c.Members[0].Address },
+		"Give --tls, or --trust": func(c *node.Config) { c.Listen = strings.Replace(c.Members[0].Address, "127.0.0.1", "0.0.0.0", 1) },
+		"no/such/ca.pem":         func(c *node.Config) { c.TLS = &node.Files{CA: "no/such/ca.pem", Cert: "cert", Key: "key"} },
+		unfounded:                func(*node.Config) {},
+		"--preferred ":           func(c *node.Config) { c.Preferred = []string{"n9"} },
+		"address already in use": func(c *node.Config) { c.HTTP = c.Members[0].Address },
 	} {
 		free, err := node.FreeAddresses(1)
 		require.NoError(t, err)
-		c := node.Config{Node: "n0", Group: "orders", Data: t.TempDir(), New: true, Members: []node.Member{{ID: "n0", Address: free[0]}}}
+		c := node.Config{Node: "n0", Group: "orders", Data: t.TempDir(), Members: []node.Member{{ID: "n0", Address: free[0]}}}
 		change(&c)
+		founded := says != unfounded
+		if founded {
+			_, err := node.CreateStore(c.Data, "n0")
+			require.NoError(t, err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		err = node.Run(ctx, c, node.NewPrinter(io.Discard, true), slog.New(slog.DiscardHandler))
 		cancel()
@@ -167,7 +173,7 @@ func TestANodeDoesNotIgnoreItsConfiguration(t *testing.T) {
 		l, err := net.Listen("tcp", free[0])
 		require.NoError(t, err, "it is closed")
 		require.NoError(t, l.Close())
-		if c.New {
+		if founded {
 			s, err := memberstate.OpenFile(node.StorePath(c.Data, "n0"), "n0")
 			require.NoError(t, err, "so is its store")
 			require.NoError(t, s.Close())
