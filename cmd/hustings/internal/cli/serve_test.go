@@ -137,8 +137,8 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("node: n0\nleases: maybe\nmembers: n0=h:1\nttl: soon\ntls: x\npreferred: {a: b}\n"), 0o600))
 	wrong := fail(t, exitFailed, "serve", "--config", file)
 	for _, says := range []string{
-		"line 2: `maybe` is not true or false", `line 3: ` + "`n0=h:1`" + ` is not a list of members, each as {id: n0, address: "host:port"}`,
-		"line 4: `soon` is not a duration such as 6s", "line 5: `x` is not three files", "line 6: the value is not a list of texts",
+		"line 2: the value is not true or false", `line 3: the value is not a list of members, each as {id: n0, address: "host:port"}`,
+		"line 4: the value is not a duration such as 6s", "line 5: the value is not three files", "line 6: the value is not a list of texts",
 	} {
 		assert.Contains(t, wrong, says)
 	}

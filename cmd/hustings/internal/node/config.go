@@ -109,27 +109,46 @@ func ReadConfig(name string) (Config, error) {
 	return c, nil
 }
 
-// inFile replaces the names of Go types in the decoder's errors by words for users.
+// inFile says the decoder's errors in words for users: without the names of Go types, and without what the file says,
+// because that may have a password in it, and the log is read by others. A line has to do, and the names of keys.
 func inFile(err error) error {
 	bad, is := errors.AsType[*yaml.TypeError](err)
 	if !is {
-		return err
+		text := wrongTag.ReplaceAllString(err.Error(), "a value is not what its tag $1 says")
+		text = anchor.ReplaceAllString(text, "an anchor is unknown, or contains itself (a value that begins with * needs quotes)")
+		return ConfigError{errors.New(text)}
 	}
 	var problems []error
 	for _, text := range bad.Errors {
-		text = unknownKey.ReplaceAllString(text, `there is no key "$1"`)
+		text = unknownKey.ReplaceAllStringFunc(text, func(found string) string {
+			return "there is no " + asKey(unknownKey.FindStringSubmatch(found)[1])
+		})
+		text = twice.ReplaceAllStringFunc(text, func(found string) string {
+			return asKey(strings.Trim(twice.FindStringSubmatch(found)[1], `"`)) + " is there already"
+		})
 		text = wrongType.ReplaceAllStringFunc(text, func(found string) string {
-			parts := wrongType.FindStringSubmatch(found)
-			return cmp.Or(parts[1], "the value") + " is not " + cmp.Or(kinds[parts[2]], "of the right kind")
+			return "the value is not " + cmp.Or(kinds[wrongType.FindStringSubmatch(found)[1]], "of the right kind")
 		})
 		problems = append(problems, errors.New(text))
 	}
 	return ConfigError{errors.Join(problems...)}
 }
 
+// asKey names a key, unless it may be a value that stands in its place.
+func asKey(text string) string {
+	if key.MatchString(text) {
+		return fmt.Sprintf("key %q", text)
+	}
+	return "such key"
+}
+
 var (
-	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
-	wrongType  = regexp.MustCompile("cannot unmarshal !!\\S+ ?(`.*`)? into (\\S+)")
+	key        = regexp.MustCompile(`^[\w-]{1,20}$`)
+	unknownKey = regexp.MustCompile(`(?s)field (.*) not found in type \S+`)
+	twice      = regexp.MustCompile(`(?s)mapping key (.*) already defined`)
+	wrongType  = regexp.MustCompile("(?s)cannot unmarshal !!\\S+ ?(?:`.*`)? into (\\S+)")
+	wrongTag   = regexp.MustCompile("(?s)cannot decode \\S+ `.*` as a (\\S+)")
+	anchor     = regexp.MustCompile(`(?s)unknown anchor '.*' referenced|anchor '.*' value contains itself`)
 	kinds      = map[string]string{
 		"bool": "true or false", "string": "a text", "[]string": "a list of texts", "time.Duration": "a duration such as 6s",
 		"[]node.Member": "a list of members, each as {id: n0, address: \"host:port\"}",
@@ -339,6 +358,8 @@ func notAFileName(id string) string {
 		return "is not given"
 	case filepath.Base(file) != file || !filepath.IsLocal(file) || strings.ContainsFunc(id, unicode.IsControl):
 		return fmt.Sprintf("is %q, which cannot be the name of a file: the node's store is named after it", id)
+	case strings.HasPrefix(id, "."): // as for certificates
+		return fmt.Sprintf("is %q, and begins with a dot: the node's store is named after it, and would be a hidden file", id)
 	}
 	return ""
 }

@@ -188,8 +188,8 @@ func TestErrorsInAFileAreReportedInItsOwnWords(t *testing.T) {
 	}, c)
 	for text, says := range map[string]string{
 		"nodes: n0":                `there is no key "nodes"`,
-		"leases: perhaps":          "`perhaps` is not true or false",
-		"ttl: long":                "`long` is not a duration such as 6s",
+		"leases: perhaps":          "the value is not true or false",
+		"ttl: long":                "the value is not a duration such as 6s",
 		"preferred: {a: b}":        "the value is not a list of texts",
 		"- n0":                     "the value is not a list of keys and values",
 		"members: n0":              "is not a list of members, each as {id: n0",
@@ -198,6 +198,27 @@ func TestErrorsInAFileAreReportedInItsOwnWords(t *testing.T) {
 	} {
 		_, err := read(text)
 		assert.ErrorContains(t, err, says)
+	}
+	// What the file says may be a password.
+	for text, says := range map[string]string{
+		"lease: !!int postgres://u:S3CR3T@h":    "a value is not what its tag !!int says",
+		"lease: !!bool \"S3CR3T\\n`S3CR3T\"":    "a value is not what its tag !!bool says",
+		"leases: S3CR3T":                        "line 1: the value is not true or false",
+		"leases: \"S3CR3T\\nS3CR3T\"":           "line 1: the value is not true or false",
+		"S3CR3T":                                "line 1: the value is not a list of keys and values",
+		"lease: *S3CR3T":                        "a value that begins with * needs quotes",
+		"lease: &S3CR3T [*S3CR3T]":              "line 1: the value is not a text",
+		"postgres://u:S3CR3T@h: x":              "line 1: there is no such key",
+		"? \"u S3CR3T\\n\"\n: x":                "line 1: there is no such key",
+		"{u:S3CR3T@h: 1, u:S3CR3T@h: 2}":        "line 1: such key is there already",
+		"node: n0\nnode: S3CR3T":                "line 2: key \"node\" is there already at line 1",
+		"lease: &a S3CR3T\nttl: *a":             "the value is not a duration",
+		"lease: @S3CR3T":                        "yaml: found character that cannot start any token",
+		"members: [{id: S3CR3T, address: [x]}]": "line 1: the value is not a text",
+	} {
+		_, err := read(text)
+		require.ErrorContains(t, err, says)
+		assert.NotContains(t, err.Error(), "S3CR3T", text)
 	}
 	_, err = ReadConfig(filepath.Join(t.TempDir(), "none"))
 	assert.ErrorIs(t, err, os.ErrNotExist)

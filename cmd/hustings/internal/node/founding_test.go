@@ -235,7 +235,7 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = node.CreateStore(data, "n0")
 	assert.ErrorIs(t, err, memberstate.ErrStoreExists)
-	for _, id := range []string{"", "../esc", "a/b", "a\nb"} {
+	for _, id := range []string{"", ".", "..", ".n0", "../esc", "a/b", "a\nb"} {
 		_, err = node.CreateStore(data, id)
 		assert.ErrorAs(t, err, new(node.ConfigError), id)
 	}
