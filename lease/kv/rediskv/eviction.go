@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,17 +22,62 @@ func (e *EvictionError) Error() string {
 
 // Check returns an EvictionError if Redis evicts keys. It also returns nil if Redis does not
 // say, because the user may not be allowed to call INFO. No lease is taken or renewed before a
-// check has returned nil. A program can call Check at its start, to fail early.
+// check has returned nil, and Redis is asked again every half minute while leases are, because it
+// may have been configured anew. A program can call Check at its start, to fail early.
 func (k *KV) Check(ctx context.Context) error {
-	err := k.each(ctx, func(ctx context.Context, node *redis.Client) error {
+	err := k.ask(ctx)
+	k.note(err == nil)
+	return err
+}
+
+// checkAgain is how often Redis is asked again.
+const checkAgain = 30 * time.Second
+
+// checkInTime checks if that was not done lately. Once a check has returned nil, only an answer counts, and
+// half of the time of the call is the most that is waited for it: with several masters, one that is down must not
+// end the leases of the others.
+func (k *KV) checkInTime(ctx context.Context) error {
+	last := k.checked.Load()
+	if last == nil {
+		return k.Check(ctx)
+	}
+	if time.Since(*last) < checkAgain {
+		return nil
+	}
+	k.note(true)
+	brief, cancel := context.WithTimeout(ctx, time.Second)
+	if end, bounded := ctx.Deadline(); bounded {
+		cancel()
+		brief, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+	}
+	defer cancel()
+	err := k.ask(brief)
+	if _, evicts := errors.AsType[*EvictionError](err); evicts {
+		k.note(false)
+		return err
+	}
+	return nil
+}
+
+// note notes that Redis was asked now, and may be used or not.
+func (k *KV) note(fit bool) {
+	if !fit {
+		k.checked.Store(nil)
+		return
+	}
+	now := time.Now()
+	k.checked.Store(&now)
+}
+
+// ask asks every master.
+func (k *KV) ask(ctx context.Context) error {
+	return k.each(ctx, func(ctx context.Context, node *redis.Client) error {
 		policy, err := policy(ctx, node)
 		if err == nil && policy != "" && policy != "noeviction" {
 			err = &EvictionError{policy}
 		}
 		return err
 	})
-	k.checked.Store(err == nil)
-	return err
 }
 
 // policy returns the eviction policy of Redis; empty if it does not say.

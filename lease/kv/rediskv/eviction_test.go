@@ -41,7 +41,11 @@ func (s *server) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 			return errors.New("unexpected: " + c.String())
 		}
 		s.asked++
-		<-time.After(s.takes)
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		info.SetVal(s.info)
 		info.SetErr(s.err)
 		return s.err
@@ -70,7 +74,7 @@ func (r refusal) Error() string { return string(r) }
 func (r refusal) RedisError()   {}
 
 // If Redis may drop expiring keys early, nothing is written, so that no candidate leads. Once
-// Redis has said that it does not, it is not asked again. A Redis that does not say is trusted.
+// Redis has said that it does not, it is not asked again at once. A Redis that does not say is trusted.
 func TestARedisThatEvictsKeepsNoLeases(t *testing.T) {
 	const head = "# Memory\r\nused_memory:1\r\nmaxmemory:0\r\n"
 	down := errors.New("connection refused")
@@ -141,6 +145,58 @@ func TestTheLastCheckCounts(t *testing.T) {
 			t.Errorf("%s: %d writes, error %v", policy, s.writes, err)
 		}
 	}
+}
+
+// A Redis that is configured anew while leases are held is noticed within half a minute, and noticed at once when it
+// is mended. One that does not answer the question ends no lease.
+func TestARedisThatBeginsToEvictIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := redis.NewClient(&redis.Options{})
+		defer func() { _ = client.Close() }()
+		s := &server{info: "maxmemory_policy:noeviction"}
+		client.AddHook(s)
+		k := rediskv.New(client, "released")
+		renew := func() error {
+			<-time.After(time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := k.Live(ctx, map[string]time.Duration{"key": 3 * time.Second}); err != nil {
+				return err
+			}
+			return ctx.Err()
+		}
+		renewed := func(times int) (renewed int, err error) {
+			for ; renewed < times; renewed++ {
+				if err := renew(); err != nil {
+					return renewed, err
+				}
+			}
+			return renewed, nil
+		}
+		if n, err := renewed(100); err != nil || s.asked != 4 {
+			t.Errorf("asked %d times during %d renewals: %v", s.asked, n, err)
+		}
+		s.err = errors.New("connection refused")
+		if _, err := renewed(100); err != nil {
+			t.Errorf("it only did not answer: %v", err)
+		}
+		s.takes = time.Hour
+		if _, err := renewed(100); err != nil {
+			t.Errorf("it did not answer in time: %v", err)
+		}
+		s.takes, s.err, s.info = 0, nil, "maxmemory_policy:volatile-lru"
+		var evicts *rediskv.EvictionError
+		if n, err := renewed(100); !errors.As(err, &evicts) || n > 30 {
+			t.Errorf("it begins to evict, and after %d renewals the error is %v", n, err)
+		}
+		if err := renew(); !errors.As(err, &evicts) {
+			t.Errorf("it still evicts, and the error is %v", err)
+		}
+		s.info = "maxmemory_policy:noeviction"
+		if err := renew(); err != nil {
+			t.Errorf("it is mended: %v", err)
+		}
+	})
 }
 
 // Of several masters each has some of the keys, so none of them may evict any. It makes no difference which one answers last.

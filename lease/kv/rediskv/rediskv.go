@@ -32,7 +32,7 @@ import (
 type KV struct {
 	client  redis.UniversalClient
 	channel string
-	checked atomic.Bool
+	checked atomic.Pointer[time.Time] // when Redis was last asked whether it evicts keys; nil: it does, or has not said yet
 }
 
 var (
@@ -111,13 +111,11 @@ func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	return done, nil
 }
 
-// Live implements [kv.KV]. The first call checks whether Redis evicts keys, because every
+// Live implements [kv.KV]. It checks first whether Redis evicts keys, because every
 // eviction policy may drop these: see [KV.Check].
 func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
-	if !k.checked.Load() {
-		if err := k.Check(ctx); err != nil {
-			return err
-		}
+	if err := k.checkInTime(ctx); err != nil {
+		return err
 	}
 	_, err := k.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for key, ttl := range keys {
