@@ -39,8 +39,12 @@ type villager struct {
 
 // outcome waits until the node has ended, and returns its error.
 func (n *villager) outcome() error {
-	<-n.ended
-	return n.err
+	select {
+	case <-n.ended:
+		return n.err
+	case <-time.After(patience):
+		return errors.New("it goes on")
+	}
 }
 
 func newVillage(t *testing.T) *village {
@@ -174,13 +178,8 @@ func foundedBy(change func(*node.Config)) func(t *testing.T, data string) error 
 		t.Helper()
 		v := newVillage(t)
 		n := v.start("n0", change, func(c *node.Config) { c.Data = data })
-		select {
-		case <-n.ended:
-			delete(v.nodes, "n0")
-			return n.err
-		case <-time.After(patience):
-			return errors.New("it goes on")
-		}
+		delete(v.nodes, "n0")
+		return n.outcome()
 	}
 }
 
