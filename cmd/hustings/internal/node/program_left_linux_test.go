@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,14 +37,14 @@ func halfDead(t *testing.T, test func(t *testing.T, end context.CancelFunc, w *w
 				}
 				p, calls := &program{every: 100 * time.Millisecond}, int64(0)
 				ctx, end := context.WithCancel(t.Context())
-				attended := make(chan error, 1)
-				go func() { attended <- p.attend(ctx, w, func() (int64, bool) { calls++; return calls, true }) }()
+				var attending sync.WaitGroup
+				attending.Go(func() { _ = p.attend(ctx, w, func() (int64, bool) { calls++; return calls, true }) })
 				close(w.told)
 				synctest.Wait()
 				test(t, end, w, orders)
 				end()
 				close(w.ended)
-				<-attended
+				attending.Wait()
 			})
 		})
 	}
@@ -101,7 +102,8 @@ func TestWhatIsLeftIsKilledAfterASecond(t *testing.T) {
 				p := &program{log: slog.New(slog.NewTextHandler(&logged, nil)), command: fmt.Sprintf(
 					`sh -c 'trap "" TERM; echo $$ > %[1]s.new; mv %[1]s.new %[1]s; exec sleep 1000' & `+end, there)}
 				ended := make(chan error, 1)
-				go func() { ended <- runProgram(t.Context(), t, p, lease) }()
+				p.every = time.Millisecond
+				go func() { ended <- p.run(t.Context(), 3, nil, lease) }()
 				require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
 				if asked {
 					require.NoError(t, p.pause(t.Context(), 3))
