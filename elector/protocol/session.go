@@ -280,6 +280,9 @@ func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind
 	} else if s.duties == nil && !s.Serving() {
 		return 0
 	}
+	if s.Handover().Phase != NoHandover {
+		s.duty().orders.handing = true // whatever ends it, that is settled
+	}
 	if s.duty().lead.lost {
 		return Lapsed
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -213,6 +214,19 @@ func TestOrdersAreSettledOnce(t *testing.T) {
 		assert.Equal(t, 1, fx.times)
 		assert.Equal(t, orders{}, s.duties.orders)
 	}
+}
+
+// A handover may end before the session has compared it with its orders: the lease is over, or Lead has returned. What the node has
+// learned in it would be kept, and taken for what the next one has learned.
+func TestAHandoverThatEndsAtOnceIsSettled(t *testing.T) {
+	r := threeRules()
+	s, fx := Session{Machine: elected(r), duties: new(Duties)}, new(settles)
+	s.handover = Handover{Phase: Probing, Target: 2, Reason: ToAble}
+	s.duties.lead.lost = true
+	require.Equal(t, Lapsed, s.attend(r, 0, fx))
+	s.handover, s.duties.lead.lost = Handover{}, false
+	s.attend(r, 0, fx)
+	assert.Equal(t, 1, fx.times)
 }
 
 func TestAPauseThatHasEndedRunsNoMore(t *testing.T) {

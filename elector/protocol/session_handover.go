@@ -13,7 +13,7 @@ package protocol
 type orders struct {
 	transfers, resignations uint32
 	own                     bool // the session's own, to resign
-	handing                 bool // a handover was under way at the last attendHandover
+	handing                 bool // a handover was under way after the last step
 }
 
 func (o *orders) any() bool { return o.own || o.handing || o.transfers+o.resignations > 0 }
@@ -79,7 +79,6 @@ func (s *Session) attendHandover(fx Effects) (own InputKind) {
 	case h.Reason != ToPreferred && h.Reason != ToAble && !o.own && o.transfers+o.resignations == 0:
 		return Abort
 	}
-	o.handing = true
 	if h.Phase == Probing {
 		return 0
 	}

@@ -35,6 +35,7 @@
 //	HoldsStill       internal/check/standing.go   SOFARegistry's protection mode: a node that is protected hands over nothing of its own accord
 //	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
 //	OneTable         liveness_table.go            SOFARegistry's table with its epoch: two nodes show different leaders only while a change is on its way
+//	GivenBack        liveness_quiet.go            a node that is quiet holds no room, place or slot for work that is over
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
@@ -77,6 +78,7 @@ const (
 	CreditBacked
 	MusterBounded
 	OneTable
+	GivenBack
 
 	// Count is how many there are.
 	Count
@@ -88,7 +90,7 @@ var names = [Count]string{
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
 	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "no gap", "keeps its pace", "holds still", "gets even",
 	"an answer is a success", "credit is backed",
-	"campaigns wait", "one table",
+	"campaigns wait", "one table", "given back",
 }
 
 // String names the invariant.
