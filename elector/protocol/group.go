@@ -202,7 +202,20 @@ func (x *transient) next(p *pending) {
 	p.Input = next.Input
 	p.purpose = next.purpose
 	*next = waiting{}
-	if x.first++; x.first == len(x.queue) {
+	x.first++
+	x.rewind()
+}
+
+// drop takes out the input that would carry out an order, if it waits.
+func (x *transient) drop(o *Order) {
+	rest := slices.DeleteFunc(x.queue[x.first:], func(p waiting) bool { return p.order == o })
+	x.queue = x.queue[:x.first+len(rest)]
+	x.rewind()
+}
+
+// rewind has a queue begin anew when it is empty. A group with a queue that has a length neither rests nor is packed.
+func (x *transient) rewind() {
+	if x.first == len(x.queue) {
 		x.queue, x.first = x.queue[:0], 0
 	}
 }

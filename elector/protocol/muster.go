@@ -145,6 +145,7 @@ func (n *Node) campaign() {
 			return true
 		case n.now >= c.until:
 			m.end(x)
+			n.tidy(c.group)
 			return true
 		}
 		return false

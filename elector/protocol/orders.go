@@ -78,7 +78,7 @@ func (n *Node) Withdraw(g *Group, o *Order, why error) {
 		o.Settled(why)
 		n.tidy(g)
 	case strike(&x.orders, o):
-		x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p waiting) bool { return p.order == o })...)
+		x.drop(o)
 		if x.busy != nil && x.busy.order == o {
 			x.busy.Withdrawn = true
 		}

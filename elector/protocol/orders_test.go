@@ -81,6 +81,25 @@ func TestAnOrderThatIsWithdrawnLeavesNoMemoryInUse(t *testing.T) {
 	assert.Nil(t, d.group.transient())
 }
 
+// An order that is given while a step waits stands in the queue behind what came before it. The leader rests again when
+// the order is withdrawn.
+func TestAnOrderThatIsWithdrawnFromTheQueueLeavesNoMemoryInUse(t *testing.T) {
+	d, f := pair(t)
+	first, second := &Order{Settled: func(error) {}}, &Order{Resign: true, Settled: func(error) {}}
+	d.node.Obey(&d.group, first) // its step asks for the ledger
+	d.node.Give(&d.group, &Input{Kind: Stand}, nil)
+	d.node.Obey(&d.group, second)
+	x := d.group.transient()
+	x.next(new(pending)) // a step has begun with what came first
+	d.node.Withdraw(&d.group, second, assert.AnError)
+	d.node.Withdraw(&d.group, first, assert.AnError)
+	assert.Empty(t, x.queue)
+	d.answer()
+	deliver([]*recorder{d, f})
+	assert.False(t, d.group.Cluttered())
+	assert.Nil(t, d.group.transient())
+}
+
 // The engine may take long to say where its ledger ends. An order that was withdrawn meanwhile asks nobody to take over.
 func TestAnOrderThatIsWithdrawnWhileItsStepWaitsDoesNothing(t *testing.T) {
 	for _, resign := range []bool{false, true} {

@@ -46,3 +46,11 @@ func (n *Node) Watches(g *Group) (by Watch, takesPart bool) {
 	}
 	return by, g.running
 }
+
+// Cluttered says that the group keeps room for a step that waits, an order, a handover or a campaign, and has none of these.
+// It would neither rest nor be packed.
+func (g *Group) Cluttered() bool {
+	x := g.transient()
+	return x != nil && x.busy == nil && x.first == len(x.queue) && len(x.orders)+len(x.awaitHeir) == 0 &&
+		x.attempt == nil && x.place == 0 && x.repeats == 0
+}

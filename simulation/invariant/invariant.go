@@ -35,7 +35,7 @@
 //	HoldsStill       internal/check/standing.go   SOFARegistry's protection mode: a node that is protected hands over nothing of its own accord
 //	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
 //	OneTable         liveness_table.go            SOFARegistry's table with its epoch: two nodes show different leaders only while a change is on its way
-//	GivenBack        liveness_quiet.go            a node that is quiet holds no room, place or slot for work that is over
+//	GivenBack        liveness_quiet.go, internal/check/step.go  a node that is quiet holds no room, place or slot for work that is over
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 

@@ -170,6 +170,9 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 // others for ever. A member that leaves its heartbeats to nodes has neither an alarm nor a step that waits.
 func (c *Checker) Watched(n *Member, by protocol.Watch, takesPart bool) {
 	c.Counts[invariant.NeverStuck]++
+	if c.Counts[invariant.GivenBack]++; takesPart && n.Group.Cluttered() {
+		c.Violated(invariant.GivenBack, n, "it keeps room for a step, an order, a handover or a campaign, and has none of these")
+	}
 	switch {
 	case !takesPart:
 	case by == 0 && n.Group.State().Role != memberstate.Observer:
