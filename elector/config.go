@@ -23,7 +23,8 @@ type HostConfig struct {
 	Transport rpc.Transport
 	// Logger receives role changes, warnings and errors. If it is nil, warnings
 	// and errors go to [slog.Default], and role changes are not logged. To log
-	// nothing, pass a logger over [slog.DiscardHandler].
+	// nothing, pass a logger over [slog.DiscardHandler]. Its handler is called in a goroutine of its own, and may block: the
+	// node goes on, lines beyond 1,024 that wait are dropped, and a warning says how many these were.
 	Logger *slog.Logger
 	// Stalled names the groups of this node whose engines cannot work, for a process that knows that of
 	// all its groups in one place. It is called about once a heartbeat, whatever the number of groups, and

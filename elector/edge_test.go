@@ -72,13 +72,15 @@ func TestARoleIsLogged(t *testing.T) {
 	var text strings.Builder
 	c := IsolatedNode(new(memberstate.MemStore))
 	c.Logger = slog.New(slog.NewTextHandler(&text, nil))
-	el := MustJoin(t, MustHost(t, c), GroupOf("g", "n0", "n1", "n2", "n3"))
+	h := MustHost(t, c)
+	el := MustJoin(t, h, GroupOf("g", "n0", "n1", "n2", "n3"))
 	view := protocol.View{Term: 7, Role: memberstate.Follower, Leader: 2, Vote: 3, Last: 4, Departure: protocol.DepartedSilent}
 	for range 2 {
 		(*engine)(el).Show(view)
 	}
 	view.Stopped = true
 	(*engine)(el).Show(view)
+	h.log.Flush()
 	assert.Equal(t, 1, strings.Count(text.String(), "\n"), "only what has changed is logged, and not that it has stopped")
 	assert.Contains(t, text.String(), "msg=role group=g term=7 role=follower leader=n1 vote=n2 last_leader=n3 departure=silent")
 }

@@ -7,7 +7,6 @@ package elector
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ import (
 // Host runs the groups of one node.
 type Host struct {
 	config  HostConfig
-	log     *slog.Logger
+	log     *logging.Aside // the loop waits for no logger
 	metrics Metrics
 	clock   func() time.Time // time.Now, except in tests
 	epoch   time.Time        // when the host was made
@@ -62,7 +61,7 @@ func NewHost(config HostConfig) (*Host, error) {
 		metrics = *config.Metrics
 	}
 	h := &Host{
-		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
+		config: config, metrics: metrics, log: logging.NewAside(logging.Or(config.Logger)), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
 		shared: make(map[uint32]*office.Shared),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))

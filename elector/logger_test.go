@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -91,4 +92,35 @@ func TestALoggerReceivesWhetherAMemberIsAble(t *testing.T) {
 	})
 	assert.Equal(t, 3, strings.Count(logged, "role=leader"), logged)
 	assert.Equal(t, 1, strings.Count(logged, "role=leader leader=n0 vote=n0 last_leader=\"\" departure=\"\" ability=ordered"), logged)
+}
+
+// stuckLog is a handler that waits until it is released.
+type stuckLog struct {
+	slog.Handler
+	released <-chan struct{}
+}
+
+func (l stuckLog) Handle(context.Context, slog.Record) error {
+	<-l.released
+	return nil
+}
+
+// Standard error may be a pipe that nobody reads. The node goes on to beat, and ends when it is told to.
+func TestALoggerThatBlocksStopsNoHeartbeats(t *testing.T) {
+	var release chan struct{}
+	withCluster(t, 3, func(c *config) {
+		if release == nil {
+			release = make(chan struct{})
+		}
+		c.Logger = slog.New(stuckLog{slog.NewTextHandler(io.Discard, nil), release})
+	}, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		cluster.pass(time.Minute)
+		assert.Equal(t, leader.el.Status(), cluster.awaitLeader().el.Status(), "another term was led")
+		report, err := leader.el.Report(context.Background())
+		require.NoError(t, err)
+		assert.Less(t, report.QuorumAge, elector.DefaultTiming().Detection())
+		require.NoError(t, cluster.stop(leader))
+		close(release)
+	})
 }

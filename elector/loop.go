@@ -58,6 +58,7 @@ func (h *Host) wakeLoop() {
 // loop takes turns until the last group has ended.
 func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	defer close(stopped)
+	defer h.log.Flush()
 	defer stopServing()
 	timer := time.NewTimer(time.Hour)
 	for h.turn() {

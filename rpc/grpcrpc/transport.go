@@ -39,7 +39,7 @@ type Config struct {
 	// that finds no store asks this before it creates one. Nil: it may have had.
 	Knows func(peer, group string) bool
 	// Logger receives connections and refusals. Nil: warnings and errors go to
-	// slog.Default. To log nothing, pass slog.New(slog.DiscardHandler).
+	// slog.Default. To log nothing, pass slog.New(slog.DiscardHandler). Its handler may block, as that of elector.HostConfig.
 	Logger *slog.Logger
 }
 
@@ -47,8 +47,9 @@ type Config struct {
 type Transport struct {
 	self        string
 	incarnation uint64
-	tls         *reloader // nil: plaintext
-	log         *quietLog
+	tls         *reloader      // nil: plaintext
+	log         *quietLog      // over lines
+	lines       *logging.Aside // so that no link waits for the logger
 	listener    net.Listener
 	knows       func(peer, group string) bool // nil: not known
 	guard       *guard
@@ -80,8 +81,9 @@ func newTransport(config Config, handshakeTime time.Duration, now func() time.Ti
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
+	lines := logging.NewAside(logging.Or(config.Logger))
 	t := &Transport{
-		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(logging.Or(config.Logger)), links: make(map[string]*link),
+		self: config.Self, incarnation: newIncarnation(), lines: lines, log: newQuietLog(lines.Logger), links: make(map[string]*link),
 		handshakeTime: handshakeTime, knows: config.Knows, listener: config.Listener,
 	}
 	if config.TLS != nil {
@@ -304,4 +306,5 @@ func (t *Transport) Close() {
 	t.guard.closeAll()
 	t.server.Stop()
 	t.running.Wait()
+	t.lines.Flush()
 }
