@@ -26,7 +26,7 @@ func (h *Host) exchange() error {
 	if !carries || h.config.NoNodeBeats || h.exchanges {
 		return nil
 	}
-	starts, err := memberstate.CountStart(h.config.Store, uint64(max(h.clock().Unix(), 1)))
+	starts, err := memberstate.CountStart(&h.store, uint64(max(h.clock().Unix(), 1)))
 	if err != nil {
 		return fmt.Errorf("elector: counting the start of node %q: %w", h.config.Self, err)
 	}

@@ -135,19 +135,22 @@ func (h *Host) handOver(ctx context.Context) (drains bool) {
 
 // standAsBefore has a node whose groups have all ended lead those that join later: it is protected no more, and serves if it has drained only
 // to be closed.
-func (h *Host) standAsBefore(drains bool) {
+func (h *Host) standAsBefore(drains bool) error {
 	if !drains && !h.progress.Load().Protected {
-		return
+		return nil
 	}
-	h.entering <- struct{}{}
-	defer func() { <-h.entering }()
+	if err := h.claim(); err != nil {
+		return err
+	}
+	defer h.release()
 	if !h.awaitLoop() { // a loop that was started meanwhile runs, and the node is its own; no other one is started now
-		return
+		return nil
 	}
 	h.node.Protect(false) // the order came when no loop ran to end it, or while the groups ended
 	if drains {
 		h.node.Serve()
 	}
+	return nil
 }
 
 // order gives the node an order that concerns all groups, and returns when it has been taken.

@@ -39,7 +39,7 @@ func (h *edge) Save(batch []memberstate.Record) {
 		r := protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: errExited}
 		defer func() { host.request(r) }()
 		began := host.elapsed()
-		r.Err = h.config.Store.Save(batch)
+		r.Err = h.store.Save(batch)
 		if f := h.metrics.Saved; f != nil {
 			f(len(batch), host.elapsed()-began, r.Err)
 		}

@@ -107,7 +107,7 @@ func (e *Elector) Start() error {
 // record must be saved before it takes part.
 func (e *Elector) restore() (known bool, err error) {
 	g := &e.group
-	r, known, err := e.Host().config.Store.Load(g.Name())
+	r, known, err := e.Host().store.Load(g.Name())
 	if err != nil {
 		return false, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)
 	}

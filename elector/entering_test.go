@@ -19,10 +19,10 @@ func TestWhatChangesHowANodeBeginsIsDoneOneAfterAnother(t *testing.T) {
 		"Start":            func(_ *Host, el *Elector) error { return el.Start() },
 		"KeepDrained":      func(h *Host, _ *Elector) error { return h.KeepDrained(true) },
 		"Serve":            func(h *Host, _ *Elector) error { return h.Serve() },
-		"the end of Close": func(h *Host, _ *Elector) error { h.standAsBefore(true); return nil },
+		"the end of Close": func(h *Host, _ *Elector) error { return h.standAsBefore(true) },
 		"whether the engine is ready": func(h *Host, _ *Elector) error {
-			h.awaitsEngine()
-			return nil
+			_, err := h.awaitsEngine()
+			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,6 +40,9 @@ var (
 	ErrServing = protocol.ErrServing
 	// ErrProtected: an operator protects the node, so Drain hands over nothing for now.
 	ErrProtected = protocol.ErrProtected
+	// ErrStoreSilent: the store has not answered for a detection time, and at least for a second, so a call that waits for it was given up.
+	// What the store was asked to do it may still do.
+	ErrStoreSilent = protocol.ErrStoreSilent
 )
 
 // errExited is the error of a callback that has ended its goroutine.

@@ -7,6 +7,7 @@ package elector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ type Host struct {
 	epoch   time.Time        // when the host was made
 	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
+	store   store
 	ledgers ledgers
 
 	watchers    watchers
@@ -64,6 +66,7 @@ func NewHost(config HostConfig) (*Host, error) {
 		config: config, metrics: metrics, log: logging.NewAside(logging.Or(config.Logger)), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), entering: make(chan struct{}, 1),
 		shared: make(map[uint32]*office.Shared),
 	}
+	h.store.Store, h.store.elapsed = config.Store, h.elapsed
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
 	if h.held = config.Hold; h.held {
 		h.node.Hold()
@@ -101,20 +104,34 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 
 // Close stops all groups, as their Stop does, and returns when they have ended. A node that leads very many hands them
 // over a few at a time, as by Drain, and the others resign after that. If the context ends first, those that are left
-// stop without a handover.
+// stop without a handover; if the store does not answer then, see Stop.
 func (h *Host) Close(ctx context.Context) error {
 	drains := h.handOver(ctx)
-	defer func() { h.standAsBefore(drains) }()
 	all := h.Electors()
 	for _, e := range all {
 		e.beginStop()
 	}
+	defer context.AfterFunc(ctx, func() {
+		for _, e := range all {
+			h.request(e.newRequest(protocol.AskEnd))
+		}
+	})()
 	var problems []error
+	began, left := time.Duration(0), 0
+	var silent error
 	for _, e := range all {
-		problems = append(problems, e.Stop(ctx))
+		if err := e.stop(ctx, &began); errors.Is(err, ErrStoreSilent) {
+			silent, left = errors.Unwrap(err), left+1
+		} else {
+			problems = append(problems, err)
+		}
+	}
+	if silent != nil {
+		problems = append(problems, fmt.Errorf("elector: %d of %d groups have not ended: %w", left, len(all), silent))
+		return errors.Join(problems...)
 	}
 	h.awaitLoop() // needed if all groups had ended by themselves
-	return errors.Join(problems...)
+	return errors.Join(append(problems, h.standAsBefore(drains))...)
 }
 
 // Dropped counts the inputs of all groups that were ignored for this reason.
@@ -178,8 +195,8 @@ func (h *Host) named(names []string) (all []*protocol.Group) {
 // enter lets restored groups take part, and starts the loop if it does not run. The loop calls
 // begun when all of them do.
 func (h *Host) enter(all []*Elector, begun func()) error {
-	h.entering <- struct{}{}
-	defer func() { <-h.entering }()
+	h.entering <- struct{}{} // like the calls of the store before this one, it waits as long as the store needs
+	defer h.release()
 	h.mu.Lock()
 	stopped := h.stopped
 	running := h.intake.Live() > 0

@@ -16,16 +16,34 @@ import (
 //
 // It is durable when KeepDrained returns nil. The error is ErrStopped if no group was ever started, because the host does not use
 // its store before. After another error nobody knows what the store remembers, and further calls
-// return the error, too: a store that has failed is not asked again. Older versions of this package forget it when they count a
+// return the error, too: a store that has failed is not asked again. It is ErrStoreSilent if the store does not answer; then it may still
+// remember it, and Progress says so. Older versions of this package forget it when they count a
 // start of the process.
 func (h *Host) KeepDrained(on bool) error {
-	h.entering <- struct{}{}
-	defer func() { <-h.entering }()
+	if err := h.claim(); err != nil {
+		return err
+	}
+	var err error
+	done, began := make(chan struct{}), h.elapsed()
+	go func() {
+		defer h.release()
+		defer close(done)
+		err = errExited
+		err = h.keepDrained(on)
+	}()
+	if silent := h.await(done, nil, began); silent != nil {
+		return silent
+	}
+	return err
+}
+
+// keepDrained has the store remember it. Entering is held.
+func (h *Host) keepDrained(on bool) error {
 	if !h.asked {
 		return h.runsNoGroup()
 	}
 	if h.doubt == nil {
-		h.doubt = memberstate.KeepDrained(h.config.Store, on)
+		h.doubt = memberstate.KeepDrained(&h.store, on)
 	}
 	if h.doubt != nil {
 		return fmt.Errorf("elector: saving whether node %q stays drained over restarts: %w", h.config.Self, h.doubt)
@@ -38,25 +56,32 @@ func (h *Host) KeepDrained(on bool) error {
 // HostConfig.Hold, and its engine has not called Serve yet, it will do so then, because only the engine knows whether it can
 // lead. If the node stays drained because the store fails, Undrain returns the error of KeepDrained.
 func (h *Host) Undrain() error {
-	if err := h.KeepDrained(false); err != nil || h.awaitsEngine() {
+	if err := h.KeepDrained(false); err != nil {
+		return err
+	}
+	if awaits, err := h.awaitsEngine(); awaits || err != nil {
 		return err
 	}
 	return h.order(protocol.AskServe)
 }
 
 // awaitsEngine says whether the engine has still to say that it is ready.
-func (h *Host) awaitsEngine() bool {
-	h.entering <- struct{}{}
-	defer func() { <-h.entering }()
-	return h.held
+func (h *Host) awaitsEngine() (bool, error) {
+	if err := h.claim(); err != nil {
+		return false, err
+	}
+	defer h.release()
+	return h.held, nil
 }
 
 // Serve has this node take its share of leading: after a Drain, or after a start with HostConfig.Hold. Nothing is
 // fetched back at once. The first call after a start with Hold says only that the engine is ready: if the node is kept drained
-// by then, it drains, until the next call or Undrain.
+// by then, it drains, until the next call or Undrain. The error is ErrStoreSilent if that is not known because the store does not answer.
 func (h *Host) Serve() error {
-	h.entering <- struct{}{} // whether it is kept drained must not change meanwhile
-	defer func() { <-h.entering }()
+	if err := h.claim(); err != nil { // whether it is kept drained must not change meanwhile
+		return err
+	}
+	defer h.release()
 	kind := protocol.AskServe
 	if h.held && h.progress.Load().Kept {
 		kind = protocol.AskDrain
@@ -73,7 +98,7 @@ func (h *Host) beginAsKept() error {
 	if h.asked {
 		return nil
 	}
-	kept, err := memberstate.IsKeptDrained(h.config.Store)
+	kept, err := memberstate.IsKeptDrained(&h.store)
 	if err != nil {
 		return fmt.Errorf("elector: reading whether node %q stays drained over restarts: %w", h.config.Self, err)
 	}

@@ -4,7 +4,10 @@
 package elector
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
 )
@@ -48,14 +51,24 @@ func (e *Elector) Err() error {
 
 // Stop ends the member's part in the group and returns once Lead and every goroutine
 // have ended. A leader resigns first, so that the others need not wait until its
-// silence is detected. If the context ends first, the member stops without a handover.
+// silence is detected. If the context ends first, the member stops without a handover. If the store has not answered a
+// detection time later, Stop returns ErrStoreSilent; the member ends when the store answers.
 func (e *Elector) Stop(ctx context.Context) error {
+	began := time.Duration(0)
+	return e.stop(ctx, &began)
+}
+
+// stop is Stop for one of several members. Began is when it was noticed that the context has ended; 0: it was not.
+func (e *Elector) stop(ctx context.Context, began *time.Duration) error {
 	e.beginStop()
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
 		e.Host().request(e.newRequest(protocol.AskEnd))
-		<-e.Done()
+		*began = cmp.Or(*began, max(e.Host().elapsed(), 1))
+		if err := e.Host().await(e.Done(), nil, *began); err != nil {
+			return fmt.Errorf("elector: group %q has not ended: %w", e.group.Name(), err)
+		}
 	}
 	e.Host().awaitLoop()
 	return e.Err()

@@ -97,7 +97,7 @@ func (h *Host) saveFirst(records []memberstate.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	if err := h.config.Store.Save(records); err != nil {
+	if err := h.store.Save(records); err != nil {
 		return fmt.Errorf("elector: group %q: saving its first hard state: %w", records[0].Group, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -66,6 +67,14 @@ func (s *Electorates) Leave(e *Electorate) {
 	if s.all[key] = rest; len(rest) == 0 {
 		delete(s.all, key)
 	}
+}
+
+// Detection is the longest detection time with which a group has joined.
+func (s *Electorates) Detection() (longest time.Duration) {
+	for t := range s.all {
+		longest = max(longest, t.rules.Timing.Detection())
+	}
+	return longest
 }
 
 // Len is how many there are, for tests.

@@ -22,6 +22,7 @@ var (
 	ErrGroupExists        = errors.New("elector: the host has this group already")
 	ErrServing            = errors.New("elector: the node serves again")
 	ErrProtected          = errors.New("elector: the node is protected")
+	ErrStoreSilent        = errors.New("elector: the store does not answer")
 )
 
 // worded is one of the errors above, with a text for the occasion.
