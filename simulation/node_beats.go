@@ -22,7 +22,7 @@ func (n *node) exchange() {
 		n.world.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the start is not counted: %v", err)
 	}
 	nonce := uint16(choice.Scramble(uint64(n.Incarnation)<<40 | uint64(n.Index)<<32 | starts))
-	n.Exchanges(starts<<16 | uint64(nonce/2))
+	n.Exchanges(starts<<26 | uint64(nonce/4)<<11)
 	n.host.Exchange(starts, nonce, n)
 }
 

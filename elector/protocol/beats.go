@@ -47,15 +47,6 @@ func (b *beats) know(p *peer) {
 	}
 }
 
-// expectBeats has beats of the nodes of a group's members taken.
-func (n *Node) expectBeats(g *Group) {
-	if n.beats.own != 0 {
-		for seat := range g.everyoneElse().Seats() {
-			n.peerOf(g, seat)
-		}
-	}
-}
-
 // begin notes that a group with this heartbeat offers a bond to a node, for the first time in its office.
 func (b *beats) begin(p *peer, now, heartbeat time.Duration) {
 	b.know(p)

@@ -53,19 +53,15 @@ func (g *Group) offers() *officeBonds {
 	return g.duties.offers
 }
 
-// nonceBits are the bits of an incarnation that do not count starts. Nonces use all but the first, so that sessions which are
-// begun anew do not reach the incarnation of the next start: see bound.
-const nonceBits = 16
-
 // countsPresent is after how many heartbeats it is counted anew who answers.
 const countsPresent = 8
 
 // Exchange has a node exchange beats with other nodes, from its start on. Starts counts the starts of its
-// process, this one included, and is durable; 48 bits of it count. Nonce is a random number, which tells two
+// process, this one included, and is durable; 38 bits of it count. Nonce is a random number, which tells two
 // processes apart that have one store each, although they should not. A node that is not told so makes no
 // bonds.
 func (n *Node) Exchange(starts uint64, nonce uint16, edge BeatEdge) {
-	n.beats.own, n.beats.edge = starts<<nonceBits|uint64(nonce)>>1, edge
+	n.beats.own, n.beats.edge = incarnationOf(starts, nonce), edge
 }
 
 // mayBond says whether a group may rely on beats between nodes.

@@ -47,7 +47,7 @@ func (f *flock) HoldShared(number uint32, until time.Duration) {
 }
 
 // n1At5 is the session in which n1 speaks to n0.
-var n1At5 = rpc.Session{Incarnation: 5, Of: 1<<16 | 4}
+var n1At5 = rpc.Session{Incarnation: 5, Of: incarnationOf(1, 9)}
 
 func newFlock(t testing.TB) *flock {
 	t.Helper()

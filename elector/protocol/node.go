@@ -248,7 +248,6 @@ func (n *Node) Next() (time.Duration, bool) {
 // Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
 	g.running = true
-	n.expectBeats(g)
 	n.enlist(g.Electorate)
 	if g.Rules.Vouch > 0 {
 		n.abilityOf(g).heard = n.now // it has until then to say its first word

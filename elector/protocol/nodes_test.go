@@ -102,7 +102,7 @@ func TestANodeThatWasNeverAPeerIsUnknown(t *testing.T) {
 	assert.Equal(t, []Peer{{ID: "n1", Groups: 1, Lost: true}, {ID: "n2", Groups: 1}}, n.Peers())
 	assert.Zero(t, n.Incarnation(), "it exchanges no beats")
 	n.Exchange(3, 7, nil)
-	assert.Equal(t, uint64(3<<16|3), n.Incarnation())
+	assert.Equal(t, incarnationOf(3, 7), n.Incarnation())
 }
 
 // The followers that are counted are those of leaders that rest.

@@ -26,8 +26,16 @@ import (
 // processes of a node seem to be earlier ones.
 const mostStarts = 1 << 32
 
+// An incarnation is the number of the start, then 14 bits of a random number, and below these room for as many sessions as one
+// process begins anew. mostSessions of them do not reach the next start.
+const startBits, nonceBits, mostSessions = 26, 14, 1 << 25
+
+func incarnationOf(starts uint64, nonce uint16) uint64 {
+	return starts<<startBits | uint64(nonce>>(16-nonceBits))*(mostSessions>>nonceBits)
+}
+
 // startOf is the number of the start in an incarnation.
-func startOf(incarnation uint64) uint64 { return incarnation >> nonceBits }
+func startOf(incarnation uint64) uint64 { return incarnation >> startBits }
 
 // plausible says whether a node's process can have this incarnation, if another one is known.
 func plausible(incarnation, known uint64) bool {

@@ -22,7 +22,7 @@ func (f *flock) OlderProcess(peer string, start, known uint64) {
 }
 
 // later is the session of n1 with a later process of n0.
-var later = rpc.Session{Incarnation: n1At5.Incarnation, Of: 3 << nonceBits}
+var later = rpc.Session{Incarnation: n1At5.Incarnation, Of: 3 << startBits}
 
 func TestAProcessThatIsOutdatedVotesNoMore(t *testing.T) {
 	for name, hear := range map[string]func(f *flock){
@@ -104,9 +104,9 @@ func TestAGroupThatIsStartedInAnOutdatedProcessEnds(t *testing.T) {
 func TestAnIncarnationOnlyGrowsAsFarAsStartsCanBring(t *testing.T) {
 	f := newFlock(t)
 	n1 := f.node.peers.members["n1"]
-	most := (startOf(n1At5.Incarnation) + mostStarts) << nonceBits
+	most := (startOf(n1At5.Incarnation) + mostStarts) << startBits
 	for _, s := range []rpc.Session{
-		{Incarnation: math.MaxUint64, Of: n1At5.Of}, {Incarnation: most + 1<<nonceBits, Of: n1At5.Of}, {Incarnation: n1At5.Incarnation, Of: math.MaxUint64},
+		{Incarnation: math.MaxUint64, Of: n1At5.Of}, {Incarnation: most + 1<<startBits, Of: n1At5.Of}, {Incarnation: n1At5.Incarnation, Of: math.MaxUint64},
 	} {
 		f.dropped = nil
 		f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: s, Number: 1, Standing: rpc.Standing{State: rpc.Drained, Changes: 1}})
@@ -122,12 +122,12 @@ func TestAnIncarnationOnlyGrowsAsFarAsStartsCanBring(t *testing.T) {
 
 func TestAnEarlierProcessIsToldOfTheLaterOne(t *testing.T) {
 	f := newFlock(t)
-	now := rpc.Session{Incarnation: 9 << nonceBits, Of: n1At5.Of}
+	now := rpc.Session{Incarnation: 9 << startBits, Of: n1At5.Of}
 	f.node.Beat(&rpc.Beat{From: "n1", To: "n0", Session: now, Number: 1})
 	f.node.EndTurn()
 	f.did()
 	f.sent, f.dropped = nil, nil
-	earlier := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 8 << nonceBits, Of: n1At5.Of}, Number: 7}
+	earlier := rpc.Beat{From: "n1", To: "n0", Session: rpc.Session{Incarnation: 8 << startBits, Of: n1At5.Of}, Number: 7}
 	f.node.Beat(&earlier)
 	f.node.EndTurn()
 	require.Len(t, f.sent, 1)
@@ -139,7 +139,7 @@ func TestAnEarlierProcessIsToldOfTheLaterOne(t *testing.T) {
 	f.node.Beat(&earlier)
 	f.node.Beat(&earlier)
 	assert.Equal(t, []string{"n1 speaks as of start 8, known is 9"}, f.did(), "once")
-	earlier.Incarnation = 7 << nonceBits
+	earlier.Incarnation = 7 << startBits
 	f.node.Beat(&earlier)
 	assert.Equal(t, []string{"n1 speaks as of start 7, known is 9"}, f.did())
 	assert.Equal(t, now.Incarnation, f.node.peers.members["n1"].link.peer)

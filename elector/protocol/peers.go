@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
@@ -21,6 +22,7 @@ type peers struct {
 type peer struct {
 	id    string
 	batch []rpc.Message
+	named int // electorates with groups that take part, of which it is a member
 
 	link       Link
 	linked     bool          // the two nodes exchange beats
@@ -69,16 +71,42 @@ func (n *Node) post(g *Group, to memberstate.Seat, m *Message, bond *rpc.Bond) {
 
 // peerOf is a member's node.
 func (n *Node) peerOf(g *Group, to memberstate.Seat) *peer {
-	e := g.Electorate
+	return n.peerAt(g.Electorate, to)
+}
+
+func (n *Node) peerAt(e *Electorate, to memberstate.Seat) *peer {
 	if missing := bits.Len64(uint64(e.Rules.All)) - len(e.peers); missing > 0 {
 		e.peers = append(e.peers, make([]*peer, missing)...)
 	}
 	p := e.peers[to-1]
 	if p == nil {
-		p = find(n.peers.members, g.Members.ID(to))
+		p = find(n.peers.members, e.Members.ID(to))
 		e.peers[to-1] = p
 	}
 	return p
+}
+
+// forget forgets a node that no group names any more, and the session with it. It first says, once, which bonds have
+// ended. If that is lost, the other node finds out by silence.
+//
+// The link's numbers begin anew if a group names the node again. Nothing that was said of the old ones may count then, and the
+// other node may remember them. So this node speaks to whomever it gets to know after that as if it had restarted, with an
+// incarnation that no forgotten link has had: the next message of either side begins a new session (see Link.meets), and of the old one
+// nothing counts. A beat that comes meanwhile is dropped, as that of any node which no group names, and leaves nothing
+// behind. Nobody is forgotten any more before the incarnations of this start are used up.
+func (n *Node) forget(p *peer) {
+	b := &n.beats
+	if p.linked {
+		if b.anew = max(b.anew, p.link.own-b.own+1); b.anew >= mostSessions {
+			return
+		}
+		if p.link.peer != 0 && p.link.untold() > 0 {
+			n.sendBeat(p)
+		}
+		b.peers = slices.DeleteFunc(b.peers, func(other *peer) bool { return other == p })
+	}
+	delete(n.peers.members, p.id)
+	delete(n.lost, p.id)
 }
 
 // postStranger answers a node that is no member.

@@ -154,17 +154,27 @@ func (n *Node) enlist(e *Electorate) {
 	for seat := range e.Rules.All.Seats() {
 		if seat == e.Rules.Self {
 			e.choose(seat, n.stands.own.State)
-		} else if p := n.peers.members[e.Members.ID(seat)]; p != nil {
-			e.choose(seat, p.standing.State)
+			continue
 		}
+		p := n.peerAt(e, seat)
+		p.named++
+		e.choose(seat, p.standing.State)
 	}
 }
 
-// dismiss forgets an electorate of which no group takes part any more.
+// dismiss forgets an electorate of which no group takes part any more, and the nodes that no other one names.
 func (n *Node) dismiss(e *Electorate) {
-	if e.groups--; e.groups == 0 {
-		n.stands.electorates = slices.DeleteFunc(n.stands.electorates, func(other *Electorate) bool { return other == e })
+	if e.groups--; e.groups > 0 {
+		return
 	}
+	n.stands.electorates = slices.DeleteFunc(n.stands.electorates, func(other *Electorate) bool { return other == e })
+	for seat := range e.Rules.All.Without(e.Rules.Self).Seats() {
+		p := n.peerAt(e, seat)
+		if p.named--; p.named == 0 {
+			n.forget(p)
+		}
+	}
+	e.peers = nil
 }
 
 // countLed counts a group that this node has begun to lead, or leads no more.

@@ -44,7 +44,7 @@ func (j *judge) saidBeat(p *process, to string, b *rpc.Beat) bool {
 	}
 	j.messages++
 	who, starts := p.node.name, uint64(p.node.counted)
-	j.holds(SaidDurable, b.From == who && b.To == to && b.Incarnation>>16 == starts, who, "it says %+v to %s, its disk has %d starts", b, to, starts)
+	j.holds(SaidDurable, b.From == who && b.To == to && b.Incarnation>>26 == starts, who, "it says %+v to %s, its disk has %d starts", b, to, starts)
 	t := &p.beating
 	t.incarnation = b.Incarnation
 	delete(t.owes, to)
