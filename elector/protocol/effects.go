@@ -80,16 +80,14 @@ func (fx *effects) Reply(m *Message) {
 		n.edge.Voting(g, m)
 	}
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
-		n.says(g, memberstate.SetOf(seat), m)
+		var bond *rpc.Bond
 		if m.Kind == rpc.HeartbeatResponse && fx.pending.offered != nil {
-			bond := n.answer(g, seat, fx.pending.offered, m)
-			if g.Inability() == Able && bond != nil {
+			if bond = n.answer(g, seat, fx.pending.offered, m); g.Inability() == Able && bond != nil {
 				m.Unable = 0 // the node says by itself that it does not serve, and when that is over
 			}
-			n.post(g, seat, m, bond)
-		} else {
-			n.post(g, seat, m, nil)
 		}
+		n.says(g, memberstate.SetOf(seat), m)
+		n.post(g, seat, m, bond)
 	} else {
 		n.postStranger(g, fx.pending.from, m)
 	}

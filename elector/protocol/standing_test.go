@@ -155,6 +155,13 @@ func TestANodeThatIsElectedIsDrainedNoMoreAtOnce(t *testing.T) {
 	assert.Equal(t, 1, n.draining.shown.Led)
 }
 
+// listener is an inspector that keeps the last message.
+type listener struct{ last Message }
+
+func (*listener) Before(*Group, *Input)                          {}
+func (*listener) After(*Group, *Step)                            {}
+func (l *listener) Says(_ *Group, _ memberstate.Set, m *Message) { l.last = *m }
+
 // A node says in its beats that it does not serve, and it says so when that is over. Of a member that is not able only the member's
 // answers tell.
 func TestAnAnswerToAnOfferSaysWhatBeatsDoNot(t *testing.T) {
@@ -170,11 +177,14 @@ func TestAnAnswerToAnOfferSaysWhatBeatsDoNot(t *testing.T) {
 		f := newFlock(t)
 		n, g := f.node, f.groups[0]
 		c.happens(n, g)
+		said := new(listener)
+		n.Inspect(said)
 		n.Deliver(g, f.heartbeat(g))
 		n.EndTurn()
 		answer := f.post[len(f.post)-1]
 		assert.Equal(t, rpc.Success, answer.Result, name)
 		assert.NotNil(t, answer.Bond, name)
 		assert.Equal(t, c.unable, answer.Unable, name)
+		assert.Equal(t, said.last.Body, answer.Body, "%s: the inspector sees what is sent", name)
 	}
 }
