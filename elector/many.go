@@ -98,9 +98,24 @@ func (h *Host) saveFirst(records []memberstate.Record) error {
 		return nil
 	}
 	if err := h.store.Save(records); err != nil {
-		return fmt.Errorf("elector: group %q: saving its first hard state: %w", records[0].Group, err)
+		return fmt.Errorf("elector: %s: saving the first hard state: %w", batchName(records), err)
 	}
 	return nil
+}
+
+// mostNamed is how many groups of a batch an error names.
+const mostNamed = 4
+
+// batchName names the groups of a batch that has failed as a whole.
+func batchName(records []memberstate.Record) string {
+	text := fmt.Sprintf("group %q", records[0].Group)
+	for _, r := range records[1:min(mostNamed, len(records))] {
+		text += fmt.Sprintf(", %q", r.Group)
+	}
+	if more := len(records) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d others", more)
+	}
+	return text
 }
 
 // failures are the errors of groups that could not be started.

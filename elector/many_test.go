@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -230,7 +233,14 @@ func TestABatchThatCannotBeSavedStartsNoGroup(t *testing.T) {
 		host := elector.IsolatedHost(t, store)
 		all, err := host.JoinAll(numbered(1500, "n0"))
 		require.NoError(t, err)
-		require.ErrorIs(t, host.StartAll(), full)
+		err = host.StartAll()
+		require.ErrorIs(t, err, full)
+		var names []string
+		for _, el := range all {
+			names = append(names, strconv.Quote(el.Status().Group))
+		}
+		slices.Sort(names)
+		require.ErrorContains(t, err, "group "+strings.Join(names[:4], ", ")+" and 1020 others: saving the first hard state: no space left")
 		failed := 0
 		for _, el := range all {
 			if el.Err() != nil {
