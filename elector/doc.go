@@ -39,8 +39,8 @@
 //
 //   - There is no leader while no quorum of voters can reach each other.
 //   - The list of voters cannot change while the group runs.
-//   - The lease does not protect a process that stands still between looking at its lease
-//     and acting on it. The term does.
+//   - The lease does not protect a process that stands still before it acts on it, or a machine
+//     that was suspended (see [Elector.Lease]). The term does.
 //
 // # What an engine must not do
 //

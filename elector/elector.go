@@ -142,6 +142,12 @@ func (e *Elector) Campaign() {
 // Lease returns the lease that this member holds: the term that it leads, and until
 // when no other member can lead. ok is false if it holds none, as always without
 // GroupConfig.Leases. Lease waits for nothing: it reads the lease and the clock.
+//
+// The clock is monotonic. On Linux it stands still while the machine is suspended (a laptop that sleeps, a virtual machine that is
+// paused). A leader that wakes still shows itself as the leader, holds its lease, and goes on with its Lead, for what was left by its own
+// clock: at most a detection time, and less if it hears another member before. By then others may have led for hours, so
+// fence every write with the term. A follower that wakes does no harm: its promise has lasted longer, and it waits for its leader for
+// what was left. A process that is only stopped (SIGSTOP) is not suspended: its clock goes on, and its lease has run out when it wakes.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	if x := e.extras.Load(); x != nil {
 		if l := x.lease.Load(); l != nil {
