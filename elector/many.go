@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -108,10 +110,11 @@ const mostNamed = 4
 
 // batchName names the groups of a batch that has failed as a whole.
 func batchName(records []memberstate.Record) string {
-	text := fmt.Sprintf("group %q", records[0].Group)
-	for _, r := range records[1:min(mostNamed, len(records))] {
-		text += fmt.Sprintf(", %q", r.Group)
+	var named []string
+	for _, r := range records[:min(mostNamed, len(records))] {
+		named = append(named, strconv.Quote(r.Group))
 	}
+	text := "group " + strings.Join(named, ", ")
 	if more := len(records) - mostNamed; more > 0 {
 		text += fmt.Sprintf(" and %d others", more)
 	}
