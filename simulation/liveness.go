@@ -56,7 +56,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	took = w.electsSoon(core, invariant.Converges)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	for _, demand := range []func(core []int){
-		w.preferredLeads, w.keepsLeader, w.givesBack, w.returnsQuietly, w.hintsInVain, w.changesQuietly, w.upgrades, w.drainEnds, w.getsEven, w.allAtOnce,
+		w.preferredLeads, w.keepsLeader, w.givesBack, w.returnsQuietly, w.hintsInVain, w.changesQuietly, w.upgrades, w.drainEnds, w.getsEven, w.allAtOnce, w.replacesSoon,
 	} {
 		demand(core)
 		w.oneTable(core)
@@ -140,15 +140,23 @@ func (w *world) electsSoon(core []int, demands invariant.Invariant) time.Duratio
 // of its node waiting for a detection time, and the first one of a group may fail.
 func (w *world) convergesWithin() time.Duration {
 	within := time.Duration(convergeWithin)
-	for f, struck := range &w.swarm.struck {
-		if struck > 0 && Fault(f).is(mixesSettings) {
-			within = convergeMixed
-		}
+	if w.mixed() {
+		within = convergeMixed
 	}
 	if most := w.options.Campaigns; most > 0 {
 		within += time.Duration(2 * len(w.groups) / most)
 	}
 	return within
+}
+
+// mixed says whether the members of a group may have different settings.
+func (w *world) mixed() bool {
+	for f, struck := range &w.swarm.struck {
+		if struck > 0 && Fault(f).is(mixesSettings) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepsLeader demands that nothing changes for a while, and that the leader's engine serves.
@@ -243,15 +251,7 @@ func (w *world) returnsQuietly(core []int) {
 
 // leadsLeast is the first of the nodes that lead the fewest groups.
 func (w *world) leadsLeast(core []int, now []reign) int {
-	leads := func(i int) (groups int) {
-		for _, r := range now {
-			if r.leader == w.nodes[i].Seat {
-				groups++
-			}
-		}
-		return groups
-	}
-	return slices.MinFunc(core, func(a, b int) int { return cmp.Compare(leads(a), leads(b)) })
+	return slices.MinFunc(core, func(a, b int) int { return cmp.Compare(w.leads(a, now), w.leads(b, now)) })
 }
 
 // hintsInVain tells all followers, falsely, that the connections to their leaders are lost, and

@@ -36,6 +36,7 @@
 //	GetsEven         liveness_balance.go          cockroach#66103: nodes that balance lead about as many groups each, and then none moves
 //	OneTable         liveness_table.go            SOFARegistry's table with its epoch: two nodes show different leaders only while a change is on its way
 //	GivenBack        liveness_quiet.go, internal/check/step.go  a node that is quiet holds no room, place or slot for work that is over
+//	InTime           liveness_late.go             a leader that is cut off is missed after one detection time, and replaced soon
 //	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
@@ -79,6 +80,7 @@ const (
 	MusterBounded
 	OneTable
 	GivenBack
+	InTime
 
 	// Count is how many there are.
 	Count
@@ -90,7 +92,7 @@ var names = [Count]string{
 	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
 	"leads all the same", "does not flap", "a beat is a heartbeat", "not to the leaving", "drain ends", "no gap", "keeps its pace", "holds still", "gets even",
 	"an answer is a success", "credit is backed",
-	"campaigns wait", "one table", "given back",
+	"campaigns wait", "one table", "given back", "in time",
 }
 
 // String names the invariant.

@@ -106,6 +106,7 @@ var handwritten = []mutant{
 	{"observer-does-not-show-its-leader", "elector/protocol/session.go", "\tif out.Changed {\n\t\ts.show(r, x, fx)", "\tif out.Changed && (out.Save || s.Role != memberstate.Observer) {\n\t\ts.show(r, x, fx)", ""},
 	{"campaigns-do-not-wait", "elector/protocol/muster.go", "case m.open >= m.most:\n\t\t\treturn false", "case false:\n\t\t\treturn false", ""},
 	{"handovers-that-end-at-once-are-not-settled", "elector/protocol/session.go", "if s.Handover().Phase != NoHandover {", "if s.Handover().Phase != NoHandover && !s.duty().lead.lost {", ""},
+	{"silence-is-waited-for-twice", "elector/protocol/bonds.go", "\t\tg.place = 0\n\t\tn.alarms.set(g, g.silentAt(p))", "\t\tg.place = 0\n\t\tn.alarms.set(g, n.now+g.silenceWait(g.Rules))", ""},
 	{"held-up-campaigns-do-not-queue-again", "elector/protocol/muster.go", "|| n.now < x.place || x.vain == g.due {", "|| true {", ""},
 	{"campaigns-that-wait-are-forgotten", "elector/protocol/muster.go", "case m.open >= m.most:\n\t\t\treturn false", "case m.open >= m.most:\n\t\t\treturn true", ""},
 

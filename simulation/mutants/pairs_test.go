@@ -54,6 +54,7 @@ var needInvariant = []pair{
 	{"beats-older-than-the-bond", "a beat is a heartbeat", 0},
 	{"campaigns-do-not-wait", "campaigns wait", 0},
 	{"observer-does-not-show-its-leader", "one table", 0},
+	{"silence-is-waited-for-twice", "in time", 0},
 	{"handovers-that-end-at-once-are-not-settled", "given back", 4096},
 }
 
