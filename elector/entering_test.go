@@ -20,10 +20,7 @@ func TestWhatChangesHowANodeBeginsIsDoneOneAfterAnother(t *testing.T) {
 		"KeepDrained":      func(h *Host, _ *Elector) error { return h.KeepDrained(true) },
 		"Serve":            func(h *Host, _ *Elector) error { return h.Serve() },
 		"the end of Close": func(h *Host, _ *Elector) error { return h.standAsBefore(true) },
-		"whether the engine is ready": func(h *Host, _ *Elector) error {
-			_, err := h.awaitsEngine()
-			return err
-		},
+		"Undrain":          func(h *Host, _ *Elector) error { return h.Undrain() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

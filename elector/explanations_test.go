@@ -79,6 +79,7 @@ func TestATransferToASilentVoterSaysSo(t *testing.T) {
 		err := leader.el.TransferLeadership(ctx, silent.id)
 		assert.Equal(t, map[string]protocol.Obstacle{silent.id: {Voter: silent.id, Hindrance: protocol.HinderedSilent}}, obstaclesOf(t, err))
 		assert.EqualError(t, err, "elector: leadership was not transferred: "+silent.id+" is silent")
+		synctest.Wait() // the line is logged aside
 		assert.Contains(t, log.String(), silent.id+" is silent")
 
 		cluster.network.ReportLost(silent.id)
@@ -122,6 +123,7 @@ func TestATransferToAVoterThatIsBehindSaysByHowMuch(t *testing.T) {
 			Voter: "n2", Hindrance: protocol.HinderedBehind, Ledger: memberstate.Position{Index: 2}, Goal: memberstate.Position{Index: 7},
 		}}, obstaclesOf(t, err))
 		assert.ErrorContains(t, err, "(5 entries are missing)")
+		synctest.Wait() // the line is logged aside
 		assert.Contains(t, log.String(), "(5 entries are missing)")
 	})
 }
@@ -136,6 +138,7 @@ func TestATransferToAnyVoterNamesTheObstacleOfEach(t *testing.T) {
 		assert.Len(t, found, 2)
 		assert.Equal(t, protocol.HinderedSilent, found[silent.id].Hindrance)
 		assert.Equal(t, protocol.HinderedBehind, found["n2"].Hindrance)
+		synctest.Wait() // the line is logged aside
 		assert.Contains(t, log.String(), silent.id+" is silent; n2 is behind")
 	})
 }
@@ -294,6 +297,7 @@ func TestALiarSplitsAGroupAndAnOperatorRepairsIt(t *testing.T) {
 		require.Greater(t, far.el.Status().Term, behind.el.Status().Term+memberstate.MaxTermStep)
 		assert.Empty(t, far.el.Status().Leader)
 		assert.Empty(t, behind.el.Status().Leader)
+		synctest.Wait() // the line is logged aside
 		assert.Contains(t, log.String(), "peer=n0 peer_term=")
 		assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
 

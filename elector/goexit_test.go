@@ -33,6 +33,7 @@ func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 				})
 			}, func(cluster *cluster) {
 				cluster.awaitSecondLeader()
+				synctest.Wait() // the line is logged aside
 				assert.Contains(t, log.String(), "it has ended its goroutine (runtime.Goexit) instead of returning")
 				assert.False(t, holdsLease(cluster.nodes[first].el))
 				require.NoError(t, cluster.stop(cluster.nodes[first]))

@@ -20,21 +20,31 @@ import (
 // remember it, and Progress says so. Older versions of this package forget it when they count a
 // start of the process.
 func (h *Host) KeepDrained(on bool) error {
+	_, err := h.keep(on)
+	return err
+}
+
+// keep does what KeepDrained does, and says whether the engine has still to say that it is ready.
+func (h *Host) keep(on bool) (held bool, err error) {
 	if err := h.claim(); err != nil {
-		return err
+		return false, err
 	}
-	var err error
 	done, began := make(chan struct{}), h.elapsed()
+	var failed error
 	go func() {
-		defer h.release()
 		defer close(done)
-		err = errExited
-		err = h.keepDrained(on)
+		failed = errExited
+		failed = h.keepDrained(on)
 	}()
 	if silent := h.await(done, nil, began); silent != nil {
-		return silent
+		go func() {
+			defer h.release()
+			<-done
+		}()
+		return false, silent
 	}
-	return err
+	defer h.release()
+	return h.held, failed
 }
 
 // keepDrained has the store remember it. Entering is held.
@@ -56,22 +66,10 @@ func (h *Host) keepDrained(on bool) error {
 // HostConfig.Hold, and its engine has not called Serve yet, it will do so then, because only the engine knows whether it can
 // lead. If the node stays drained because the store fails, Undrain returns the error of KeepDrained.
 func (h *Host) Undrain() error {
-	if err := h.KeepDrained(false); err != nil {
-		return err
-	}
-	if awaits, err := h.awaitsEngine(); awaits || err != nil {
+	if held, err := h.keep(false); held || err != nil {
 		return err
 	}
 	return h.order(protocol.AskServe)
-}
-
-// awaitsEngine says whether the engine has still to say that it is ready.
-func (h *Host) awaitsEngine() (bool, error) {
-	if err := h.claim(); err != nil {
-		return false, err
-	}
-	defer h.release()
-	return h.held, nil
 }
 
 // Serve has this node take its share of leading: after a Drain, or after a start with HostConfig.Hold. Nothing is

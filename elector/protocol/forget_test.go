@@ -59,50 +59,50 @@ func TestNodesThatComeAndGoUnderNewNamesLeaveNothingBehind(t *testing.T) {
 	assert.True(t, c.leads.groups[0].Rests(), "the other groups notice nothing")
 }
 
-// ends ends the only group at the follower's node, and returns the newest beats of both nodes.
-func (c *crossing) ends() (late []*rpc.Beat) {
-	c.passes(2 * time.Second)
-	for len(c.leads.beats) == 0 {
-		c.passes(time.Millisecond)
-	}
-	late = append(late, c.leads.beats...)
-	c.passes(time.Millisecond)
-	c.follows.leaves(c.follows.groups[0])
-	return late
-}
-
-// The other node goes on, and remembers what the two have counted. Nothing of that counts for a group that joins later.
-func TestANodeThatIsKnownAgainBeginsANewSession(t *testing.T) {
+// The other node goes on, and remembers what the two have counted.
+func TestANodeThatIsKnownAgainGoesOnInItsSession(t *testing.T) {
 	c := newCrossing(t, 1)
-	late := c.ends()
-	require.Empty(t, c.follows.node.peers.members)
+	c.passes(2 * time.Second)
+	require.True(t, c.leads.groups[0].Rests())
+	n := c.follows.node
+	before := n.peers.members["n0"].link
+	c.follows.leaves(c.follows.groups[0])
+	require.Empty(t, n.peers.members)
+	require.Empty(t, n.beats.peers)
 	c.passes(20 * time.Millisecond)
 	assert.False(t, c.leads.groups[0].Rests(), "it has been told, and not only found out by silence")
 	c.follows.joins("g0", "n0", "n1")
-	p := c.follows.node.peers.members["n0"]
+	p := n.peers.members["n0"]
 	require.NotNil(t, p)
-	for _, b := range late {
-		c.follows.node.Beat(b)
-	}
-	assert.Zero(t, p.spokeAt, "beats of the session before count for nothing")
-	assert.Zero(t, p.link.heard)
+	assert.Empty(t, n.beats.met)
+	assert.Equal(t, before.session(), p.link.session())
+	assert.Equal(t, before.departed.count()+1, p.link.departed.count())
 	c.passes(2 * time.Second)
 	for _, s := range []*shore{c.leads, c.follows} {
 		assert.True(t, s.groups[0].quiet(), "the two are bonded again: %s", s.node.self)
 	}
-	assert.Equal(t, p.link.own, c.leads.node.peers.members["n1"].link.peer)
-	assert.Greater(t, p.link.own, c.follows.node.Incarnation())
 }
 
-// The incarnation of the next process of this node is larger than all that this one may use up.
-func TestAnIncarnationIsNotThatOfTheNextProcess(t *testing.T) {
+// Names that come and go leave nothing behind in the end. A node that is named again after that must not go on in its old session,
+// of which this one knows nothing any more.
+func TestOnlySoManyForgottenNodesAreRemembered(t *testing.T) {
 	c := newCrossing(t, 1)
 	c.passes(2 * time.Second)
 	n := c.follows.node
-	n.beats.anew = mostSessions // none is left
-	n.peers.members["n0"].link.own = n.beats.own
+	before := n.peers.members["n0"].link.own
 	c.follows.leaves(c.follows.groups[0])
-	assert.Contains(t, n.peers.members, "n0", "it is not forgotten")
+	for i := range mostMet - 1 {
+		n.beats.keep(&peer{id: fmt.Sprint("other", i)})
+	}
+	require.Len(t, n.beats.met, mostMet)
+	n.beats.keep(&peer{id: "one more"})
+	require.Len(t, n.beats.met, 1)
 	c.follows.joins("g0", "n0", "n1")
-	assert.Equal(t, 1, n.peers.members["n0"].named)
+	p := n.peers.members["n0"]
+	c.passes(2 * time.Second)
+	assert.Greater(t, p.link.own, before)
+	for _, s := range []*shore{c.leads, c.follows} {
+		assert.True(t, s.groups[0].quiet(), "the two are bonded again: %s", s.node.self)
+	}
+	assert.Equal(t, p.link.own, c.leads.node.peers.members["n1"].link.peer)
 }

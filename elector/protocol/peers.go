@@ -81,32 +81,57 @@ func (n *Node) peerAt(e *Electorate, to memberstate.Seat) *peer {
 	p := e.peers[to-1]
 	if p == nil {
 		p = find(n.peers.members, e.Members.ID(to))
+		n.remember(p)
 		e.peers[to-1] = p
 	}
 	return p
 }
 
-// forget forgets a node that no group names any more, and the session with it. It first says, once, which bonds have
-// ended. If that is lost, the other node finds out by silence.
+// forget forgets a node that no group names any more: its room for messages, and its place among those that every turn goes through. It first
+// says, once, which bonds have ended. If that is lost, the other node finds out by silence.
 //
-// The link's numbers begin anew if a group names the node again. Nothing that was said of the old ones may count then, and the
-// other node may remember them. So this node speaks to whomever it gets to know after that as if it had restarted, with an
-// incarnation that no forgotten link has had: the next message of either side begins a new session (see Link.meets), and of the old one
-// nothing counts. A beat that comes meanwhile is dropped, as that of any node which no group names, and leaves nothing
-// behind. Nobody is forgotten any more before the incarnations of this start are used up.
+// Of a node that has exchanged beats with this one the link is kept for a while, which is small. Both sides count in it what they have told
+// each other, and the other side remembers its part for as long as its process runs. If this one began anew in the same session, old
+// messages would seem to be of new bonds. So when too many links are kept, and all are dropped, this node speaks to whomever it gets to know
+// after that with a larger incarnation, as if it had restarted. A beat of a forgotten node is dropped, like that of any node which no
+// group names.
 func (n *Node) forget(p *peer) {
 	b := &n.beats
 	if p.linked {
-		if b.anew = max(b.anew, p.link.own-b.own+1); b.anew >= mostSessions {
-			return
-		}
 		if p.link.peer != 0 && p.link.untold() > 0 {
 			n.sendBeat(p)
 		}
 		b.peers = slices.DeleteFunc(b.peers, func(other *peer) bool { return other == p })
 	}
+	if p.link.peer != 0 {
+		b.keep(p)
+	}
 	delete(n.peers.members, p.id)
 	delete(n.lost, p.id)
+}
+
+// mostMet bounds the links that are kept of nodes that were forgotten.
+const mostMet = 1024
+
+// keep keeps the link with a node that is forgotten.
+func (b *beats) keep(p *peer) {
+	if len(b.met) >= mostMet {
+		clear(b.met)
+		b.anew++
+	}
+	if b.met == nil {
+		b.met = make(map[string]Link)
+	}
+	b.met[p.id] = p.link
+}
+
+// remember has a node that is named again go on in the session that it was in.
+func (n *Node) remember(p *peer) {
+	if l, met := n.beats.met[p.id]; met {
+		n.beats.know(p)
+		p.link = l
+		delete(n.beats.met, p.id)
+	}
 }
 
 // postStranger answers a node that is no member.

@@ -58,6 +58,7 @@ var handwritten = []mutant{
 	{"answers-although-a-departure-is-missing", "elector/protocol/link.go", "b.Epoch == l.epoch && b.Departed == l.seenDeparted && b.Answers", "b.Epoch == l.epoch && b.Answers", ""},
 	{"answer-to-an-earlier-offer-bonds", "elector/protocol/bonds.go", "msg.Asked != o.term || int32(msg.Round-o.first) < 0 ||", "msg.Asked != o.term ||", ""},
 	{"beats-older-than-the-bond", "elector/protocol/link.go", "\tl.floor = max(l.floor, b.After)\n", "", ""},
+	{"long-campaign-keeps-its-room", "elector/protocol/muster.go", "\t\t\tm.end(x)\n\t\t\tn.tidy(c.group)\n", "\t\t\tm.end(x)\n", ""},
 	{"older-beats-count", "elector/protocol/link.go", "b.Number > max(l.heard, l.floor)", "b.Number > l.floor", "a beat that arrives again only prolongs the wait for its leader"},
 	{"epochs-not-counted", "elector/protocol/beats.go", "\t\t\tp.link.silences++\n", "", ""},
 	{"answers-of-an-older-epoch", "elector/protocol/link.go", "if b.Epoch == l.epoch && b.Departed", "if b.Departed", "such an answer is to a beat from before every bond of the new epoch, and counts for none of them"},

@@ -123,6 +123,13 @@ func (j *judge) owed(p *process, b *rpc.Beat) {
 	if q := p.world().nodes[nodeOf(b.From)].process.Load(); q == nil || q.beating.incarnation != b.Incarnation {
 		return
 	}
+	known := false
+	for _, m := range p.members {
+		known = known || m.knows(b.From)
+	}
+	if !known {
+		return
+	}
 	t, last := &p.beating, p.beating.heard[b.From]
 	newest := last.Number
 	if b.Incarnation > last.Incarnation {
@@ -140,11 +147,16 @@ func (j *judge) owed(p *process, b *rpc.Beat) {
 // owesBeat says whether a member's process has not answered a beat of another member's node.
 func (m *member) owesBeat(now time.Time) bool {
 	for node, at := range m.process.beating.owes {
-		if m.group.has(nodeOf(node)) && now.After(at) && m.process.busy.noneSince(at) {
+		if m.knows(node) && now.After(at) && m.process.busy.noneSince(at) {
 			return true
 		}
 	}
 	return false
+}
+
+// knows says whether a member's node has to know another one for its sake. A node forgets those that no group names which takes part.
+func (m *member) knows(node string) bool {
+	return m.shown.Revision > 0 && !m.shown.Stopped && m.group.has(nodeOf(node))
 }
 
 // credits are the newest beats that a leader's nodes have answered in its term.

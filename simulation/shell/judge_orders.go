@@ -66,7 +66,7 @@ func (j *judge) kept(p *process, on bool) {
 	p.service.kept, p.service.keptAt = on, time.Now()
 }
 
-// ordersKeep says whether such an order is under way.
+// ordersKeep says whether such an order is under way. One that was given up because the store was silent may have been carried out.
 func (v *service) ordersKeep() bool {
 	for c := range v.waiting {
 		if c.what == "KeepDrained" || c.what == "Undrain" {

@@ -182,7 +182,7 @@ func (m *member) patience(now bool) (context.Context, context.CancelFunc) {
 func (m *member) stop(ctx context.Context) {
 	j := m.process.world().judge
 	j.leaves(m)
-	err := m.el.Stop(ctx)
+	err := patiently(func() error { return m.el.Stop(ctx) })
 	j.stopped(m, ctx.Err() == nil, err)
 	<-m.gone
 }

@@ -4,6 +4,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
@@ -280,9 +281,18 @@ func (p *process) die(powerCut bool) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.world().work.Go(func() {
-		_ = p.host.Close(gone) // a dead process reports nothing
+		_ = patiently(func() error { return p.host.Close(gone) }) // a dead process reports nothing
 		_ = p.store.Close()
 	})
+}
+
+// patiently repeats a call that was given up because the store was silent: its disk hangs, and not for ever.
+func patiently(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, elector.ErrStoreSilent) {
+			return err
+		}
+	}
 }
 
 // close closes the host in good order, or without waiting for a handover.
@@ -306,7 +316,7 @@ func (p *process) empty(now bool) {
 		p.world().judge.leaves(m)
 	}
 	closed := p.world().judge.closes(p)
-	_ = p.host.Close(ctx) // run checks each group's error
+	_ = patiently(func() error { return p.host.Close(ctx) }) // run checks each group's error
 	closed()
 	p.world().judge.emptied(p, !now, all)
 	// If all groups of a host have ended by themselves, Close has nothing to close and returns at

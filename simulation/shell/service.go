@@ -109,7 +109,7 @@ func (p *process) drain(ctx context.Context, patiently bool) error {
 // serve has the node serve again.
 func (p *process) serve() error {
 	returned := p.world().judge.serves(p)
-	err := p.host.Serve()
+	err := patiently(p.host.Serve)
 	returned(err)
 	return err
 }
@@ -117,7 +117,7 @@ func (p *process) serve() error {
 // keep has later processes of the node begin drained, or serve again.
 func (p *process) keep(on bool) error {
 	returned := p.world().judge.keepsDrained(p, on)
-	err := p.host.KeepDrained(on)
+	err := patiently(func() error { return p.host.KeepDrained(on) })
 	returned(err)
 	p.restartAfter(err)
 	return err
@@ -126,7 +126,7 @@ func (p *process) keep(on bool) error {
 // undrain takes back what operators have ordered.
 func (p *process) undrain() error {
 	returned := p.world().judge.undrains(p)
-	err := p.host.Undrain()
+	err := patiently(p.host.Undrain)
 	returned(err)
 	p.restartAfter(err)
 	return err
