@@ -39,7 +39,7 @@ func TestALeaseLeavesRoomForClocksThatDrift(t *testing.T) {
 // A leader that is cut off goes on sending heartbeats for Leak intervals. Its lease must still be
 // counted from the last beat that was answered, however many beats follow that one, and so run
 // out before the others may elect.
-func TestALeaderThatIsCutOffHoldsNoLeaseBesideTheNextOne(t *testing.T) {
+func TestFault07ALeaderThatIsCutOffHoldsNoLeaseBesideTheNextOne(t *testing.T) {
 	for leak := 3; leak <= 12; leak++ {
 		t.Run(fmt.Sprintf("leak %d", leak), func(t *testing.T) {
 			withNewCluster(t, 3, func(c *config) { c.Leases, c.Timing.Leak, c.Lead = true, leak, nil }, func(cluster *cluster) {

@@ -53,7 +53,7 @@ expect leader n4 in term 1 at 200ms
 
 // A preferred leader that cannot take over is asked ever more rarely: one that is always
 // behind, and one that is restarted every second because its disk hangs as soon as it stands.
-func TestAPreferredLeaderThatCannotIsOfferedTheLeadRarely(t *testing.T) {
+func TestFault25APreferredLeaderThatCannotIsOfferedTheLeadRarely(t *testing.T) {
 	var restarts strings.Builder
 	for second := 1; second < 61; second++ {
 		fmt.Fprintf(&restarts, "at %d001ms save-hangs n0 for 1h\nat %ds crash n0\n", second, second+1)

@@ -1,6 +1,5 @@
 // DLedger's faults, as far as one member shows them. The numbers are those of a list of thirty faults,
-// found by reading and running the original. The others are in conformance tests, in the simulator's
-// invariants, and in its scenarios.
+// found by reading and running the original. docs/dledger.md lists them with all of their tests.
 
 package protocol
 
@@ -106,6 +105,29 @@ func TestFault10ABareTermDeposesNobody(t *testing.T) {
 	}
 }
 
+// DLedger's first candidate asks in the term that is over. Voters that have not noticed the silence yet tell it of their
+// leader, and it sleeps a detection time. Here it asks in the next term, and again after about a heartbeat (D5).
+func TestFault11ACandidateThatStandsEarlyAsksAgainSoon(t *testing.T) {
+	for _, ranks := range []bool{true, false} {
+		a := followingAlone(t, false)
+		a.rules.Ranks = ranks
+		for a.idle() {
+			a.ring()
+		}
+		_, asked, _ := a.machine.Open()
+		assert.EqualValues(t, 2, asked, "the term is over")
+		a.answered(2, rpc.RejectAlreadyHasLeader, 1)
+		for !a.idle() {
+			a.ring() // the dead leader does not answer
+		}
+		assert.LessOrEqual(t, a.out.Alarm.Max, a.rules.Timing.Heartbeat*5/4)
+		assert.EqualValues(t, 1, a.machine.Term, "to be told of a leader raises no term")
+		a.ring()
+		_, asked, _ = a.machine.Open()
+		assert.EqualValues(t, 2, asked)
+	}
+}
+
 // In DLedger a lost round ends only when the slowest peer has answered.
 func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
 	a := startedAlone(t)
@@ -136,7 +158,7 @@ func TestFault13RevotesAtOnceAreFew(t *testing.T) {
 		}
 		a.out = Output{}
 	}
-	assert.Equal(t, 1+3, rounds, "as docs/protocol.md says")
+	assert.Equal(t, 1+3, rounds, "D22")
 	assert.True(t, a.idle(), "it waits")
 }
 
@@ -225,6 +247,32 @@ func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
 	}
 }
 
+// In DLedger a transfer on command has what one to a preferred leader has only where there are preferred leaders: the heir
+// asks again soon, and refuses others. Here an heir that is behind is told again at once, refuses others, and is waited for
+// as long, whoever is preferred.
+func TestFault22ATransferOnCommandNeedsNoPreferredLeaders(t *testing.T) {
+	for _, preferred := range []memberstate.Set{0, memberstate.SetOf(2), memberstate.SetOf(3)} {
+		leader := leadingAlone(t, false)
+		leader.rules.Preferred = preferred
+		leader.give(Input{Kind: Transfer, Seat: 2})
+		leader.accepts(2)
+		leader.give(Input{Kind: Paused})
+		leader.hears(2, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Asked: 1})
+		assert.Equal(t, rpc.TakeLeadership, leader.out.Send.Kind, "it is told again")
+		for range leader.rules.Timing.Leak {
+			require.Equal(t, Taking, leader.machine.Handover().Phase)
+			leader.acknowledges(3, leader.machine.Beat())
+			leader.ring()
+		}
+		assert.Equal(t, NoHandover, leader.machine.Handover().Phase)
+
+		heir := followingAlone(t, false)
+		heir.rules.Preferred = preferred
+		heir.tellsToTake(1, rpc.Plain, 1, memberstate.Position{})
+		assert.Equal(t, rpc.RejectTakingLeadership, heir.asked(2, wouldVoteFor(3)))
+	}
+}
+
 // In DLedger REJECT_TAKING_LEADERSHIP refuses an equally good candidate, and never expires. Here it
 // ends with the one round of the target.
 func TestFault23TakingLeadershipExpires(t *testing.T) {
@@ -243,4 +291,33 @@ func TestFault24ALateMessageOfTheOldLeaderChangesNothing(t *testing.T) {
 	assert.Equal(t, rpc.ExpiredTerm, a.asked(theLeader, a.beat(1, 9)))
 	a.give(Input{Kind: Heard, Seat: theLeader, Term: 1})
 	assert.Equal(t, before, a.machine)
+}
+
+// DLedger's check of a preferred leader waits for its answer without a time-out. Here an offer to one that falls silent is
+// given up, whatever phase it is in, and the leader can hand over to another (D14).
+func TestFault25AnOfferToAPreferredLeaderIsGivenUp(t *testing.T) {
+	for phase, reach := range map[HandoverPhase]func(a *alone){
+		Probing: func(*alone) {},
+		Pausing: func(a *alone) { a.accepts(2) },
+		Taking:  func(a *alone) { a.accepts(2); a.give(Input{Kind: Paused}) },
+	} {
+		a := leadingAlone(t, false)
+		a.rules.Preferred = memberstate.SetOf(2)
+		for a.machine.Handover().Reason != ToPreferred {
+			a.acknowledges(2, a.machine.Beat())
+			if a.machine.Handover().Phase == NoHandover {
+				a.ring()
+			}
+		}
+		reach(a)
+		for range a.rules.Timing.Leak {
+			require.Equal(t, phase, a.machine.Handover().Phase)
+			a.acknowledges(3, a.machine.Beat())
+			a.ring()
+		}
+		assert.Equal(t, NoHandover, a.machine.Handover().Phase, "%v", phase)
+		assert.Equal(t, memberstate.Leader, a.machine.Role)
+		a.give(Input{Kind: Transfer, Seat: 3})
+		assert.EqualValues(t, 3, a.machine.Handover().Target)
+	}
 }

@@ -419,7 +419,7 @@ func TestAVoterThatIsNotAbleIsPassedOver(t *testing.T) {
 	assert.Equal(t, memberstate.Seat(3), m.successor(r, 3), "there is no other able one")
 }
 
-func TestAPreferredVoterThatIsNotAbleIsNotOfferedTheOffice(t *testing.T) {
+func TestFault25APreferredVoterThatIsNotAbleIsNotOfferedTheOffice(t *testing.T) {
 	r := threeRules()
 	r.Preferred = memberstate.SetOf(2)
 	for _, able := range []bool{true, false} {

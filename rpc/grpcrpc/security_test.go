@@ -88,7 +88,7 @@ func (s *besieged) exchange(files *grpcrpc.TLS, from, to string, then ...*electo
 	}
 }
 
-func TestWrongCertificatesAreRefused(t *testing.T) {
+func TestFault27WrongCertificatesAreRefused(t *testing.T) {
 	s := besiege(t, newClusterWithTLS)
 	for name, files := range map[string]*grpcrpc.TLS{
 		"none":            nil,
@@ -134,7 +134,7 @@ func TestACallerOffersNoOlderVersionOfTLS(t *testing.T) {
 	require.NoError(t, w.listeners["b"].Close())
 }
 
-func TestAMemberCannotSpeakForAnother(t *testing.T) {
+func TestFault27AMemberCannotSpeakForAnother(t *testing.T) {
 	s := besiege(t, newClusterWithTLS)
 	c := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
 	for i, err := range []error{
