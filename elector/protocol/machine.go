@@ -18,7 +18,7 @@
 //	machine_timing.go    members whose intervals differ, while these are changed
 //
 // It is DLedger's election, hardened. Where it deviates, the code says D1, D2
-// and so on; docs/protocol.md lists these deviations with their reasons.
+// and so on; docs/dledger.md lists these deviations with their reasons.
 
 package protocol
 

@@ -1,4 +1,5 @@
-// The known faults of DLedger's own election, by numbers, and the mutants that build them into this one.
+// The known faults of DLedger's own election, by numbers, and the mutants that build them into this one. docs/dledger.md
+// says what prevents each, and which tests show it.
 
 package main
 
@@ -43,8 +44,8 @@ var dledgerFaults = []dledgerFault{
 	{23, "nothing ends what a handover entitles to", []string{"heir-refuses-others-for-good", "transfer-mark-outlives-the-transfer"}, ""},
 	{24, "a late heartbeat brings the heir back", []string{"heartbeat-of-an-older-term-obeyed"}, ""},
 	{25, "a handover to one that is dead has no end", []string{"handover-never-given-up", "preferred-never-offered"}, ""},
-	{26, "observers do not learn who leads", []string{"observers-not-told"}, ""},
-	{27, "nothing is encrypted", nil, "transports do that"},
+	{26, "the voters cannot be changed, and observers do not learn who leads", []string{"observers-not-told"}, ""},
+	{27, "nothing is encrypted, and nobody proves who it is", nil, "transports do that"},
 	{28, "ids of members are restricted", nil, "a machine knows members by their seats"},
 	{29, "callbacks run while locks are held, and get half of the information", nil, "it is about how the shell calls the engine"},
 	{30, "a leader that shuts down does not resign", []string{"resignation-forgotten"}, ""},
