@@ -61,9 +61,9 @@ func (k *Keeper) call(ctx context.Context, c *protocol.Call) *protocol.Answer {
 // value extended it, the lease stays expired.
 func (fx effects) Hold(name string, term memberstate.Term, until time.Duration) {
 	e := fx.joined[name]
-	l := e.lease.Load()
+	l := e.held
 	if l == nil || l.Term != term {
-		e.lease.Store(office.NewLease(term, until))
+		e.held = office.NewLease(term, until)
 		return
 	}
 	now := fx.now()
@@ -73,19 +73,19 @@ func (fx effects) Hold(name string, term memberstate.Term, until time.Duration) 
 	}
 }
 
-// Withdraw ends the lease and the context of Lead.
-func (fx effects) Withdraw(name string, _ memberstate.Term) {
-	e := fx.joined[name]
-	e.lease.Store(nil)
-	e.tenure.Close()
-}
-
-// Publish updates the elector's status.
+// Publish updates the elector's status, and with it the lease that readers see.
 func (fx effects) Publish(name string, v protocol.View) {
 	fx.joined[name].show(func(s *elector.Status) {
 		s.Role, s.Term, s.Leader, s.Stopped = v.Role, v.Term, v.Leader, v.Stopped
 		s.LastLeader, s.Departure, s.Inability = v.Last, v.Departure, v.Inability
 	})
+}
+
+// Withdraw ends the context of Lead.
+func (fx effects) Withdraw(name string, _ memberstate.Term) {
+	e := fx.joined[name]
+	e.held = nil
+	e.tenure.Close()
 }
 
 // Lead calls Lead.

@@ -23,16 +23,23 @@ import (
 type Elector struct {
 	keeper  *Keeper
 	config  GroupConfig
-	status  level.Level[elector.Status]
-	lease   atomic.Pointer[office.Lease] // nil: it holds none
-	alive   atomic.Bool                  // the service has vouched for itself since the last look
-	ended   chan struct{}                // closed when it no longer takes part
+	shown   level.Level[shown]
+	alive   atomic.Bool   // the service has vouched for itself since the last look
+	ended   chan struct{} // closed when it no longer takes part
 	working sync.WaitGroup
 
 	// The fields below are guarded by the keeper's mu.
 	life    life
+	held    *office.Lease  // nil: it holds none
 	tenure  *office.Office // its office, until the lease is released
 	vacated *vacancy       // the end of that office
+}
+
+// shown is what readers see: the status and, of a leader, the lease. Both change in one step, because a
+// leader without its lease would be taken for one whose lease has lapsed.
+type shown struct {
+	elector.Status
+	lease *office.Lease // nil: it does not lead
 }
 
 // life is the stage of an elector's life.
@@ -70,7 +77,7 @@ func newElector(k *Keeper, config GroupConfig) *Elector {
 	if config.Observer {
 		role = memberstate.Observer
 	}
-	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: role})
+	e.shown.Set(shown{Status: elector.Status{Group: config.Name, Self: k.id, Role: role}})
 	return e
 }
 
@@ -186,26 +193,32 @@ func (e *Elector) askHealth() {
 // waiting. Its Leader is an identity, see [Keeper.Self]; that candidate may have lost
 // the lease since the last poll.
 func (e *Elector) Status() elector.Status {
-	s := e.status.Load()
-	if s.Role == memberstate.Leader {
-		if _, _, ok := e.Lease(); !ok { // its timer has not run yet
+	s := e.shown.Load()
+	if s.lease != nil {
+		if _, held := s.lease.Holds(e.keeper.now()); !held { // its timer has not run yet
 			e.showLoss(s.Term)
-			return e.status.Load()
+			s = e.shown.Load()
 		}
 	}
-	return s
+	return s.Status
 }
 
 // Watch yields the status, now and after every change, until the context ends or this
 // candidate has stopped. A slow reader skips changes, but never the latest one.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[elector.Status] {
-	return e.status.Watch(ctx, func(s elector.Status) bool { return s.Stopped })
+	return func(yield func(elector.Status) bool) {
+		for s := range e.shown.Watch(ctx, func(s shown) bool { return s.Stopped }) {
+			if !yield(s.Status) {
+				return
+			}
+		}
+	}
 }
 
 // Lease returns the lease that this candidate holds: its term, and until when no other
 // candidate can hold it; false if it holds none. It only reads the clock.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	l := e.lease.Load()
+	l := e.shown.Load().lease
 	if l == nil {
 		return 0, time.Time{}, false
 	}
@@ -254,20 +267,27 @@ func (e *Elector) resign() (vacated *vacancy, err error) {
 	return nil, elector.ErrStopped
 }
 
-// show changes the status, and logs the change. Its caller holds the keeper's lock.
+// show changes the status, and with it the lease that is shown, and logs the change. Its caller holds the keeper's lock.
 func (e *Elector) show(change func(*elector.Status)) {
-	if l, changed := e.change(change); changed {
+	l, changed := e.change(func(s *shown) {
+		change(&s.Status)
+		s.lease = nil
+		if s.Role == memberstate.Leader {
+			s.lease = e.held
+		}
+	})
+	if changed {
 		e.keeper.say(l.level, l.text, l.args...)
 	}
 }
 
-// change changes the status, if it differs and the elector has not stopped. It returns the
+// change changes what is shown, if the status differs and the elector has not stopped. It returns the
 // line to log.
-func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
-	s, changed := e.status.Update(func(old elector.Status) (elector.Status, bool) {
+func (e *Elector) change(change func(*shown)) (l line, changed bool) {
+	s, changed := e.shown.Update(func(old shown) (shown, bool) {
 		s := old
 		change(&s)
-		changed := s != old || s.Revision == 0
+		changed := s.Status != old.Status || s.Revision == 0
 		s.Revision++
 		return s, changed && !old.Stopped
 	})
@@ -279,9 +299,9 @@ func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
 
 // showLoss changes the status of a candidate that no longer leads the term. It takes no lock.
 func (e *Elector) showLoss(term memberstate.Term) {
-	l, changed := e.change(func(s *elector.Status) {
+	l, changed := e.change(func(s *shown) {
 		if s.Role == memberstate.Leader && s.Term == term {
-			s.Role, s.Leader = memberstate.Candidate, ""
+			s.Role, s.Leader, s.lease = memberstate.Candidate, "", nil
 			s.LastLeader, s.Departure = s.Self, voting.DepartedLeaseLapsed
 		}
 	})

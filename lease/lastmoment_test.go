@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hustings/hustings/internal/office"
 )
 
 // A lease is shown in the last nanosecond before its end, and not at its end.
@@ -18,7 +16,7 @@ func TestALeaseIsNotShownAtItsEnd(t *testing.T) {
 		require.NoError(t, err)
 		e, err := k.Join(GroupConfig{Name: "g"})
 		require.NoError(t, err)
-		e.lease.Store(office.NewLease(7, k.now()+time.Second))
+		leads(e, 7, k.now()+time.Second)
 		end := time.Now().Add(time.Second)
 		<-time.After(time.Second - 1)
 		term, until, ok := e.Lease()

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	voting "github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -29,11 +28,10 @@ func TestALeaseThatWasSeenToHaveRunOutStaysSo(t *testing.T) {
 	e, err := k.Join(GroupConfig{Name: "g"})
 	require.NoError(t, err)
 	end := k.now()
-	l := office.NewLease(7, end)
-	e.lease.Store(l)
+	leads(e, 7, end)
 	_, _, ok := e.Lease()
 	require.False(t, ok)
-	l.Extend(end+DefaultTiming().TTL, end-1) // with a time that was read before
+	e.held.Extend(end+DefaultTiming().TTL, end-1) // with a time that was read before
 	_, _, ok = e.Lease()
 	assert.False(t, ok)
 }
@@ -218,7 +216,7 @@ func TestAnOfficeEndsWithTheLeaseThatWasSeenToRunOut(t *testing.T) {
 		<-time.After(10 * time.Second)
 		one, other := <-offices, <-offices
 		for _, e := range all {
-			_, held := e.lease.Load().Holds(e.keeper.now() + time.Hour) // by a clock that is that much ahead
+			_, held := e.shown.Load().lease.Holds(e.keeper.now() + time.Hour) // by a clock that is that much ahead
 			require.False(t, held)
 		}
 		for k := all["a"].keeper; one.Err() == nil && other.Err() == nil; {

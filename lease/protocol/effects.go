@@ -14,13 +14,16 @@ type Effects interface {
 	// Call calls the store or the waker. One Answer follows. Neither side changes c any
 	// more.
 	Call(c *Call)
-	// Hold sets the end of a term's lease, which is new or extended. If the lease was
-	// already seen expired, it stays expired, and a Lapse follows.
+	// Hold sets the end of a term's lease, which is new or extended. A new one is not shown
+	// before the view of its leader. If the lease was already seen expired, it stays expired,
+	// and a Lapse follows.
 	Hold(name string, term memberstate.Term, until time.Duration)
-	// Withdraw ends the lease of a term, and the context of its Lead, at once.
-	Withdraw(name string, term memberstate.Term)
-	// Publish sets the view of this candidate.
+	// Publish sets the view of this candidate. In the same moment a leader is shown to hold its
+	// lease, and any other candidate to hold none: a reader that found only one of them would take
+	// the office for lost.
 	Publish(name string, v View)
+	// Withdraw ends the context of a term's Lead at once. The view before it shows no lease any more.
+	Withdraw(name string, term memberstate.Term)
 	// Lead calls the service's Lead for a term. One Returned follows.
 	Lead(name string, term memberstate.Term)
 	// Vouched takes the service's word that it has done useful work: it says whether the service has

@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Lead may ask for its lease and its status at once, so both are there before it is called. The lease ends before anybody
-// is shown that it has, so that no reader sees a candidate that does not lead and holds the lease.
+// Lead may ask for its lease and its status at once, so both are there before it is called. Its end is shown before its
+// context ends, so that nobody who hears of that finds a leader.
 func TestAnOfficeBeginsAndEndsInOrder(t *testing.T) {
 	d, k, _ := newDesk(t)
 	at, claim := d.asks(t, k, 0, Acquire)
@@ -22,7 +22,7 @@ func TestAnOfficeBeginsAndEndsInOrder(t *testing.T) {
 		want []string
 	}{
 		{func() Input { return &Answer{Number: claim.Number, Won: true} }, []string{"hold", "show leader", "lead"}},
-		{func() Input { return Resign{Name: "g"} }, []string{"withdraw", "show candidate"}},
+		{func() Input { return Resign{Name: "g"} }, []string{"show candidate", "withdraw"}},
 		{func() Input { return Returned{Name: "g"} }, nil},
 		{func() Input { return &Answer{Number: d.last(t, Release).Number} }, []string{"vacate"}},
 		{func() Input { return Retire{Name: "g"} }, []string{"show candidate"}},

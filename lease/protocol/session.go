@@ -165,8 +165,8 @@ func (k *Keeper) leave(s *session, why Departure) {
 		return
 	}
 	s.phase, s.ability.ending = leaving, max(k.now, 1)
-	k.fx.Withdraw(s.name, s.view.Term)
 	k.show(s, memberstate.Candidate, s.view.Term, "", why)
+	k.fx.Withdraw(s.name, s.view.Term)
 	switch why {
 	case ranOut:
 		k.fx.Tell(Note{Topic: RanOut, Name: s.name, Term: s.view.Term})
