@@ -26,7 +26,10 @@ type Store struct {
 	listeners map[*listener]struct{}
 }
 
-type listener struct{ woken func(name string) }
+type listener struct {
+	woken   func(name string)
+	calling sync.WaitGroup // the calls of woken that are due or under way
+}
 
 // Step makes the store's clock jump, forward or back, as the clock of a database may. It is
 // for tests.
@@ -131,19 +134,24 @@ func (s *Store) Names(ctx context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(s.rows)), nil
 }
 
-// Wake calls all listeners.
+// Wake calls all listeners. It holds no lock meanwhile, because they may call the store.
 func (s *Store) Wake(_ context.Context, name string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range s.listeners {
+	listeners := slices.Collect(maps.Keys(s.listeners))
+	for _, l := range listeners {
+		l.calling.Add(1)
+	}
+	s.mu.Unlock()
+	for _, l := range listeners {
 		l.woken(name)
+		l.calling.Done()
 	}
 	return nil
 }
 
-// Listen makes Wake call woken until the context ends.
+// Listen makes Wake call woken until the context ends. It returns when no call is under way.
 func (s *Store) Listen(ctx context.Context, woken func(name string)) error {
-	l := &listener{woken}
+	l := &listener{woken: woken}
 	s.mu.Lock()
 	if s.listeners == nil {
 		s.listeners = make(map[*listener]struct{})
@@ -152,7 +160,8 @@ func (s *Store) Listen(ctx context.Context, woken func(name string)) error {
 	s.mu.Unlock()
 	<-ctx.Done()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.listeners, l)
+	s.mu.Unlock()
+	l.calling.Wait()
 	return ctx.Err()
 }

@@ -69,6 +69,28 @@ func TestNobodyIsWokenWhoseListenHasReturned(t *testing.T) {
 	})
 }
 
+// A listener may call the store: a keeper that is woken logs, and a logger may do anything.
+func TestAListenerMayCallTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, called := new(mem.Store), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		var listening sync.WaitGroup
+		listening.Go(func() {
+			assert.ErrorIs(t, s.Listen(ctx, func(string) {
+				_, err := s.Names(ctx)
+				assert.NoError(t, err)
+				cancel()
+				assert.ErrorIs(t, s.Listen(ctx, nil), context.Canceled)
+				called++
+			}), context.Canceled)
+		})
+		synctest.Wait()
+		require.NoError(t, s.Wake(ctx, "g"))
+		listening.Wait()
+		assert.Equal(t, 1, called)
+	})
+}
+
 // The clock may be stepped while candidates use the store, which the race detector checks.
 func TestTheClockIsSteppedBesideOtherCalls(t *testing.T) {
 	s, calls := new(mem.Store), sync.WaitGroup{}
