@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -184,4 +185,72 @@ func TestAGroupDoesNotBeginWithoutATransport(t *testing.T) {
 	stop()
 	require.NoError(t, all[1].Start(), "the transport is free again")
 	require.NoError(t, all[1].Stop(context.Background()))
+}
+
+// overwriting is a transport that writes over each batch as soon as its handler has returned, and remembers the bonds that
+// were sent.
+type overwriting struct {
+	rpc.BeatTransport
+	mu    sync.Mutex
+	bonds map[*rpc.Bond]rpc.Bond // as they were when they were sent
+}
+
+func (o *overwriting) Send(to string, batch []rpc.Message) {
+	o.mu.Lock()
+	for i := range batch {
+		if b := batch[i].Bond; b != nil {
+			o.bonds[b] = *b
+		}
+	}
+	o.mu.Unlock()
+	o.BeatTransport.Send(to, batch)
+}
+
+func (o *overwriting) Serve(h rpc.Handler) (stop func(), err error) {
+	return o.BeatTransport.Serve(overwritten{h.(rpc.BeatHandler)})
+}
+
+// overwritten is the handler of such a transport.
+type overwritten struct{ rpc.BeatHandler }
+
+func (o overwritten) Receive(batch []rpc.Message) {
+	o.BeatHandler.Receive(batch)
+	for i := range batch {
+		batch[i] = rpc.Message{Group: batch[i].Group, From: batch[i].From, To: batch[i].To} // which no node sends
+	}
+}
+
+// A transport may use the slice of a batch again once Receive has returned. So the node copies what it needs: elections,
+// handovers and bonds go on. And a bond that was sent is not changed, because both sides may keep it.
+func TestANodeKeepsNoBatchAndChangesNoBond(t *testing.T) {
+	var transports []*overwriting
+	withFleet(t, func(_ int, c *elector.HostConfig) {
+		o := &overwriting{BeatTransport: c.Transport.(rpc.BeatTransport), bonds: map[*rpc.Bond]rpc.Bond{}}
+		c.Transport, transports = o, append(transports, o)
+	}, func(f *fleet) {
+		rest := func(without int) {
+			t.Helper()
+			<-time.After(3 * time.Second)
+			nodes, _ := f.leaders()
+			assert.NotContains(t, nodes, -1)
+			assert.NotContains(t, nodes, without)
+			messages, _ := f.traffic(time.Second)
+			assert.Zero(t, messages, "groups are not bonded")
+		}
+		rest(-1)
+		require.NoError(t, drain(f.hosts[0]))
+		rest(0)
+		require.NoError(t, f.hosts[1].Close(endedContext()))
+		f.start(1)
+		rest(0)
+		for i, h := range f.hosts {
+			assert.Zero(t, h.Dropped(protocol.DropMalformed), i)
+		}
+	})
+	for _, o := range transports {
+		assert.NotEmpty(t, o.bonds)
+		for b, was := range o.bonds {
+			assert.Equal(t, was, *b)
+		}
+	}
 }

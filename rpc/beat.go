@@ -117,7 +117,7 @@ func (b *Beat) Clone() *Beat {
 type BeatTransport interface {
 	Transport
 	// SendBeat sends a beat to another node, before any message that waits for it. It never blocks. While
-	// a beat waits, a newer one takes its place. It does not keep the beat. A node that cannot take beats
+	// a beat waits, a newer one takes its place. It neither changes nor keeps the beat. A node that cannot take beats
 	// gets none.
 	SendBeat(to string, b *Beat)
 }

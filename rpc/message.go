@@ -25,7 +25,8 @@ type Message struct {
 	// Voters is the digest of the sender's list of voters.
 	Voters uint64
 	// Bond is, in heartbeats and their answers, about the bond of the two members' nodes; nil: the
-	// message says nothing of it. It is not changed once the message is sent.
+	// message says nothing of it. Nobody changes it once the message is sent, so all who have the message
+	// may keep it.
 	Bond *Bond
 	Body
 }

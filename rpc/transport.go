@@ -18,14 +18,16 @@ type Transport interface {
 	Serve(h Handler) (stop func(), err error)
 	// Send sends a batch to another node. It never blocks: messages that cannot be
 	// sent are dropped, heartbeats and their answers first. If heartbeats wait, only
-	// the newest of each group needs to be sent. Send does not keep the slice.
+	// the newest of each group needs to be sent. Send neither changes nor keeps the slice: its owner
+	// uses it again as soon as Send has returned.
 	Send(to string, batch []Message)
 }
 
 // Handler receives from a Transport. Its methods return soon; a transport may call
 // them from several goroutines.
 type Handler interface {
-	// Receive takes a batch that arrived for this node. It does not keep the slice.
+	// Receive takes a batch that arrived for this node. It does not keep the slice, which the transport
+	// may use again.
 	Receive(batch []Message)
 	// PeerLost says that the process of a node is gone: its connection broke, and
 	// connecting again was refused or reached another incarnation of the node. A

@@ -17,7 +17,7 @@ func beatTests() map[string]func(*stand) {
 	tests := map[string]func(*stand){
 		"every field of a beat arrives":                   (*stand).everyFieldOfABeatArrives,
 		"the largest beat arrives":                        (*stand).largestBeatArrives,
-		"the sender keeps its beat":                       (*stand).senderKeepsItsBeat,
+		"the sender uses its beat again":                  (*stand).senderUsesItsBeatAgain,
 		"the handler may keep a beat":                     (*stand).handlerMayKeepABeat,
 		"only the addressee hears a beat":                 (*stand).onlyTheAddresseeHearsABeat,
 		"sending a beat to an unknown node does nothing":  (*stand).sendingABeatToNobodyDoesNothing,
@@ -78,7 +78,7 @@ func (s *stand) everyFieldOfABeatArrives() {
 	e := newBeatEar()
 	s.serve("b", e)
 	full := new(rpc.Beat)
-	fill(s.t, full)
+	fill(s.t, full, 0)
 	full.From, full.To, full.Standing.State = "a", "b", rpc.Drained
 	assert.Equal(s.t, full, s.beatUntil("b", e, full))
 }
@@ -94,34 +94,6 @@ func (s *stand) largestBeatArrives() {
 		}
 	}
 	assert.Equal(s.t, largest, s.beatUntil("b", e, largest))
-}
-
-func (s *stand) senderKeepsItsBeat() {
-	e := newBeatEar()
-	s.serve("b", e)
-	b := beat("b", 7)
-	s.beatUntil("b", e, b) // now beats arrive
-	for range 100 {
-		b.Number, b.Leavings[0].Number = 7, 7
-		s.sendBeat("b", b)
-		b.Number, b.Leavings[0].Number = 666, 666
-	}
-	heard := s.beatUntil("b", e, beat("b", 7))
-	for range len(e.beats) {
-		assert.Equal(s.t, beat("b", 7), heard)
-		heard = <-e.beats
-	}
-}
-
-func (s *stand) handlerMayKeepABeat() {
-	e := newBeatEar()
-	s.serve("b", e)
-	b := beat("b", 1)
-	first := s.beatUntil("b", e, b)
-	first.Number, first.Leavings[0].Number = 666, 666
-	for range 10 {
-		assert.Equal(s.t, beat("b", 1), s.beatUntil("b", e, b))
-	}
 }
 
 func (s *stand) onlyTheAddresseeHearsABeat() {

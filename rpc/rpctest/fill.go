@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// fill gives every field of a struct a value of its own.
-func fill(t *testing.T, pointer any) {
+// fill gives every field of a struct a value of its own, and another one for another first number.
+func fill(t *testing.T, pointer any, first int) {
 	t.Helper()
-	next := 0
+	next := first
 	fillValue(t, reflect.ValueOf(pointer).Elem(), &next)
 }
 
@@ -34,7 +34,7 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 	case reflect.String:
 		v.SetString(fmt.Sprint("text ", *next))
 	case reflect.Bool:
-		v.SetBool(true)
+		v.SetBool(*next < 100)
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(*next))
 	case reflect.Int64:

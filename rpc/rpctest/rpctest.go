@@ -35,7 +35,7 @@ func Run(t *testing.T, endpoints Endpoints) {
 	t.Helper()
 	tests := map[string]func(*stand){
 		"every field arrives":                     (*stand).everyFieldArrives,
-		"the sender keeps its slice":              (*stand).senderKeepsItsSlice,
+		"the sender uses its batch again":         (*stand).senderUsesItsBatchAgain,
 		"only the addressee hears":                (*stand).onlyTheAddresseeHears,
 		"a large batch arrives":                   (*stand).largeBatchArrives,
 		"an empty batch is nothing":               (*stand).emptyBatchIsNothing,
@@ -151,22 +151,6 @@ func (s *stand) everyFieldArrives() {
 	full := fullMessage(s.t)
 	full.From, full.To = "a", "b"
 	assert.Equal(s.t, full, s.sendUntil("b", e, full))
-}
-
-func (s *stand) senderKeepsItsSlice() {
-	e := newEar()
-	s.serve("b", e)
-	batch := make([]rpc.Message, 1)
-	for range 100 {
-		batch[0] = message("a", "b", 7)
-		s.node("a").Send("b", batch)
-		batch[0] = message("a", "b", 666)
-	}
-	heard := s.sendUntil("b", e, message("a", "b", 7))
-	for range len(e.heard) {
-		assert.EqualValues(s.t, 7, heard.Round)
-		heard = <-e.heard
-	}
 }
 
 func (s *stand) onlyTheAddresseeHears() {
@@ -336,7 +320,7 @@ func (s *stand) sendsMayBeConcurrent() {
 func fullMessage(t *testing.T) rpc.Message {
 	t.Helper()
 	var m rpc.Message
-	fill(t, &m)
+	fill(t, &m, 0)
 	m.Kind, m.Result, m.Mark = rpc.VoteResponse, rpc.RejectAlreadyVoted, rpc.Won
 	require.True(t, m.Result.Answers(m.Kind), fmt.Sprint(m))
 	return m
