@@ -111,6 +111,7 @@ func (n *Node) queuesAgain(g *Group, alarm uint32) bool {
 	m.end(x)
 	x.repeats = 0 // it has not asked
 	m.waiting.add(campaign{group: g, alarm: alarm, due: g.due})
+	n.tidy(g)
 	return true
 }
 

@@ -139,6 +139,7 @@ func TestACampaignThatIsHeldUpForLongQueuesAgain(t *testing.T) {
 	require.Equal(t, asked, b.did(), "it has b's place")
 	a.answer() // to what has held it up
 	require.Nil(t, a.group.busy())
+	assert.False(t, a.group.Cluttered())
 	assert.Equal(t, idle, a.group.round.phase)
 	assert.Equal(t, 1, a.node.muster.open)
 	a.node.At(at + 2*detects)
