@@ -38,7 +38,7 @@ func OpenSmallWith(o FileOptions, path, node string, room uint32) (*FileStore, e
 // Read returns the records in a file of this content, without opening a store.
 func Read(text []byte) ([]Record, error) {
 	m, err := readImage("text", memFile(text))
-	return sorted(m.records), err
+	return sortRecords(m.records.list()), err
 }
 
 // MendedIn is the number of mended sectors that a file of this content has recorded.

@@ -2,10 +2,11 @@
 //
 // The file has a fixed size and is filled with zeros when it is made, so a save
 // neither grows it nor can run out of room on the device. Every save is a batch
-// on pages of its own, in both halves of the file. When the file is full, its records
-// are written to the next file, which has been prepared by then and replaces it.
+// on pages of its own, in both halves of the file. When the file is full, the next file,
+// which has been prepared and has the same records by then, replaces it.
 // filestore_format.go explains the format, filestore_read.go how a file is read after a
-// crash, filestore_next.go how one file replaces another.
+// crash, filestore_next.go how one file replaces another, filestore_copy.go how the
+// records get there.
 
 package memberstate
 
@@ -14,8 +15,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 	"sync"
 )
 
@@ -44,10 +43,11 @@ type FileStore struct {
 	dir     Dir
 
 	mu          sync.Mutex
-	records     map[string]Record // the durable ones
-	waiting     *commit           // saves that the next write includes
+	records     table   // the durable ones
+	waiting     *commit // saves that the next write includes
 	broken      error
 	left        uint32 // free pages in each half
+	late        bool   // they are few: see copyLate
 	preparation preparation
 
 	writing chan struct{} // a lock: has an element while a goroutine writes; guards the fields below
@@ -134,7 +134,7 @@ func (o FileOptions) open(path, node string, room uint32) (*FileStore, error) {
 func (o FileOptions) withLock(path, node string, room uint32, load func(*FileStore) error) (*FileStore, error) {
 	s := &FileStore{
 		disk: o.disk(), path: path, node: node, reports: o.reporter(path, node), room: room,
-		records: make(map[string]Record), writing: make(chan struct{}, 1),
+		records: newTable(), writing: make(chan struct{}, 1),
 	}
 	err := s.acquire()
 	if err == nil {
@@ -143,9 +143,16 @@ func (o FileOptions) withLock(path, node string, room uint32, load func(*FileSto
 	if err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	s.left = s.tail.half - s.tail.next
+	s.noteRoom()
+	s.keepUp()
 	s.prepareNext()
 	return s, nil
+}
+
+// noteRoom notes how much room the file has.
+func (s *FileStore) noteRoom() {
+	s.left = s.tail.half - s.tail.next
+	s.late = s.left <= s.tail.half/copyLate
 }
 
 // acquire takes the lock and opens the directory.
@@ -182,7 +189,7 @@ func (s *FileStore) begin() error {
 	if err := (FileOptions{Disk: s.disk}).Lost(s.path); err != nil {
 		return s.failed("create", nowhere, err)
 	}
-	if err := s.renew(nil); err != nil {
+	if err := s.renew(0); err != nil {
 		return errors.Join(err, ignoreMissing(s.disk.Remove(s.nextName())))
 	}
 	return nil
@@ -212,7 +219,7 @@ func (s *FileStore) recover() error {
 	s.reports.found(found)
 	if !found.clean() {
 		s.tail.mended += uint64(len(found.mended))
-		return s.renew(nil)
+		return s.renew(0)
 	}
 	if err := f.Sync(); err != nil {
 		return s.failed("sync", nowhere, err)
@@ -233,15 +240,16 @@ func (s *FileStore) Load(group string) (Record, bool, error) {
 	if s.broken != nil {
 		return Record{}, false, s.broken
 	}
-	r, ok := s.records[group]
+	r, ok := s.records.get(group)
 	return r, ok, nil
 }
 
 // Records returns the last record of every group, sorted by group.
 func (s *FileStore) Records() []Record {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return sorted(s.records)
+	list := s.records.list()
+	s.mu.Unlock()
+	return sortRecords(list)
 }
 
 // Save makes a batch durable. Saves that come during a write wait for its end and are
@@ -282,12 +290,13 @@ func (s *FileStore) carryOut(c *commit) {
 }
 
 // write makes a batch durable, and then visible to Load.
-func (s *FileStore) write(batch []Record) error {
+func (s *FileStore) write(batch []Record) (err error) {
+	s.keepUp()
 	payload := encodeRecords(batch)
-	var err error
-	if uint64(s.tail.next)+uint64(pagesFor(len(payload))) > uint64(s.tail.half) {
-		err = s.renew(batch)
-	} else {
+	if pages := pagesFor(len(payload)); uint64(s.tail.next)+uint64(pages) > uint64(s.tail.half) {
+		err = s.renew(pages)
+	}
+	if err == nil {
 		err = s.append(payload)
 	}
 	s.mu.Lock()
@@ -297,28 +306,35 @@ func (s *FileStore) write(batch []Record) error {
 		return s.broken
 	}
 	for _, r := range batch {
-		s.records[r.Group] = r
+		s.records.put(r)
 	}
-	s.left = s.tail.half - s.tail.next
+	s.noteRoom()
 	return nil
 }
 
 // append writes a batch behind the last one, in both halves.
 func (s *FileStore) append(payload []byte) error {
 	t := &s.tail
-	content := layOut(t.file, t.batch, payload)
-	for _, page := range []uint32{t.next, t.half + t.next} {
-		at := int64(page) * pageSize
-		moveTo(content, page)
-		if _, err := s.file.WriteAt(content, at); err != nil {
-			return s.failed("write", at, err)
-		}
+	if err := s.writeCopies(s.file, "write", layOut(t.file, t.batch, payload), t.half, t.next); err != nil {
+		return err
 	}
 	if err := s.file.Sync(); err != nil {
 		return s.failed("sync", int64(t.next)*pageSize, err)
 	}
 	t.next += pagesFor(len(payload))
 	t.batch++
+	return nil
+}
+
+// writeCopies writes what was laid out to a page of both halves.
+func (s *FileStore) writeCopies(f File, op string, content []byte, half, page uint32) error {
+	for _, page := range []uint32{page, half + page} {
+		at := int64(page) * pageSize
+		moveTo(content, page)
+		if _, err := f.WriteAt(content, at); err != nil {
+			return s.failed(op, at, err)
+		}
+	}
 	return nil
 }
 
@@ -331,15 +347,6 @@ func (s *FileStore) Close() error {
 	s.mu.Unlock()
 	s.next.workers.Wait()
 	return s.release()
-}
-
-// sorted lists records by group, so that the same records make the same file.
-func sorted(records map[string]Record) []Record {
-	list := make([]Record, 0, len(records))
-	for _, group := range slices.Sorted(maps.Keys(records)) {
-		list = append(list, records[group])
-	}
-	return list
 }
 
 func ignoreMissing(err error) error {

@@ -217,7 +217,7 @@ func TestMendedAndTornSavesAreReported(t *testing.T) {
 func TestNoCrashInALargeSaveIsARefusal(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	disk.Later = never
-	s, err := memberstate.CreateSmall(disk, "n0", "n0", 32)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
 	require.NoError(t, err)
 	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
 	acked := s.Records()

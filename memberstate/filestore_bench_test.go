@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,4 +89,43 @@ func BenchmarkOpen100k(b *testing.B) {
 		require.NoError(b, s.Close())
 	}
 	b.ReportMetric(float64(info.Size())/float64(len(batch)), "bytes/group")
+}
+
+// A node of a million groups saves batches as large as an elector's until its file has been replaced. No save
+// should take as long as writing all records does.
+func BenchmarkReplaceMillion(b *testing.B) {
+	const groups, together = 1_000_000, 1024
+	s, err := memberstate.CreateFile(filepath.Join(b.TempDir(), "n0"), "n0")
+	require.NoError(b, err)
+	term, next := memberstate.Term(1), 0
+	save := func() time.Duration {
+		batch := make([]memberstate.Record, together)
+		for i := range batch {
+			batch[i] = memberstate.Record{Group: fmt.Sprint("group ", next), Term: term, Vote: "n1", Voters: 1 << 60}
+			if next++; next == groups {
+				next, term = 0, term+1
+			}
+		}
+		began := time.Now()
+		require.NoError(b, s.Save(batch))
+		return time.Since(began)
+	}
+	for term == 1 {
+		save()
+	}
+	var all []time.Duration
+	for b.Loop() {
+		for left := s.Left(); ; left = s.Left() {
+			all = append(all, save())
+			if s.Left() > left {
+				break
+			}
+		}
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)-1].Milliseconds()), "ms/longest-save")
+	b.ReportMetric(float64(all[len(all)*99/100].Milliseconds()), "ms/99th-save")
+	b.ReportMetric(float64(all[len(all)/2].Milliseconds()), "ms/median-save")
+	b.ReportMetric(float64(len(all)), "saves")
+	require.NoError(b, s.Close())
 }

@@ -71,9 +71,9 @@ func script() [][]memberstate.Record {
 	return saves
 }
 
-// live creates a store on a disk and plays the script. After every operation it calls step with
-// the content that a crash must leave then.
-func live(t *testing.T, disk *crashdisk.Disk, step func(m *model)) {
+// live creates a store on a disk and plays a script. After every operation it calls step with
+// the content that a crash must leave then. If the background is idle, saves do its work.
+func live(t *testing.T, disk *crashdisk.Disk, script [][]memberstate.Record, idle bool, step func(m *model)) {
 	t.Helper()
 	m := &model{acked: map[string]memberstate.Record{}}
 	run := putOff(disk)
@@ -82,12 +82,14 @@ func live(t *testing.T, disk *crashdisk.Disk, step func(m *model)) {
 	require.NoError(t, err)
 	m.created = true
 	run()
-	for _, batch := range script() {
+	for _, batch := range script {
 		m.underway = batch
 		require.NoError(t, s.Save(batch))
 		m.acked, m.underway = m.with(), nil
 		step(m)
-		run()
+		if !idle {
+			run()
+		}
 	}
 	disk.After = nil
 }
@@ -96,7 +98,7 @@ func TestNoCrashLosesAnAcknowledgedSave(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	disk := new(crashdisk.Disk)
 	crashes := 0
-	live(t, disk, func(m *model) {
+	live(t, disk, script(), false, func(m *model) {
 		for after := range disk.States(random, effort.Of(1, 10)) {
 			crashes++
 			if m.created && m.underway == nil {
@@ -132,10 +134,10 @@ func TestRecoveredRecordsAreDurable(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	disk := new(crashdisk.Disk)
 	crashes := 0
-	live(t, disk, func(m *model) {
+	live(t, disk, script(), false, func(m *model) {
 		for after := range disk.States(random, effort.Of(1000, 3500)) {
 			after.After = func(string) {
-				for twice := range after.States(random, 1) {
+				for twice := range after.States(random, effort.Of(2, 20)) {
 					crashes++
 					require.True(t, recovers(t, twice, m))
 				}

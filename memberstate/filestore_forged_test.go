@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/crashdisk"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -80,7 +81,14 @@ func TestABatchThatGoesOnBehindItsHalfIsARefusal(t *testing.T) {
 // The snapshot was durable before the file got its name, so no crash has cut it short. A store that
 // opened without it would have forgotten all votes.
 func TestAnUnreadableSnapshotIsARefusalEvenIfNothingFollows(t *testing.T) {
-	text, holds := voted(t, 6, room) // the sixth save makes a new file
+	disk := new(crashdisk.Disk)
+	text, holds := voted(t, 5, room)
+	text[memberstate.FirstSave*memberstate.PageSize] ^= 1
+	disk.Set("n0", text)
+	s, err := memberstate.OpenSmall(disk, "n0", "n0", room) // this mends it, by a new file
+	require.NoError(t, err)
+	closed(t, s)
+	text = disk.Get("n0")
 	require.Len(t, holds, 1)
 	require.Equal(t, make([]byte, len(text)/2-2*memberstate.PageSize), text[2*memberstate.PageSize:len(text)/2], "there is a save")
 	damaged := map[string][]byte{"a flipped bit": spoil(text, perPage)}

@@ -7,8 +7,9 @@
 //
 // A half is a row of pages of 4 KiB. A batch begins on a page of its own, so
 // writing one cannot harm another. Batch 0 is the header, batch 1 is a snapshot of all
-// records when the file was made, and every later batch is a save. A page is written
-// once in the life of a file; until then it is zeros.
+// records when the file was made, and every later batch is a save, or has what was saved
+// while the snapshot was written. A page is written once in the life of a file; until then
+// it is zeros.
 //
 // A page is eight sectors, because a sector is the unit that a disk writes as a whole.
 // A batch takes as many sectors as its payload needs, and the rest of its last page
@@ -102,10 +103,16 @@ func pagesFor(length int) uint32 { return pagesOf(sectorsFor(length)) }
 // layOut returns one copy of a batch. moveTo completes it with its place.
 func layOut(file uint64, batch uint32, payload []byte) []byte {
 	count := sectorsFor(len(payload))
-	out := make([]byte, pagesOf(count)*pageSize)
-	for i := range count {
+	return layOutPart(file, batch, 0, count, count, payload)
+}
+
+// layOutPart returns a part of one copy of a batch of count sectors: so many sectors, from an index on. If the payload does not
+// need all of them, the last ones are empty.
+func layOutPart(file uint64, batch, index, sectors, count uint32, payload []byte) []byte {
+	out := make([]byte, pagesOf(sectors)*pageSize)
+	for i := range sectors {
 		n := min(len(payload), sectorPayload)
-		s := sector{file: file, batch: batch, index: i, count: count, payload: payload[:n]}
+		s := sector{file: file, batch: batch, index: index + i, count: count, payload: payload[:n]}
 		s.encode(out[i*sectorSize:][:sectorSize])
 		payload = payload[n:]
 	}

@@ -136,7 +136,7 @@ func (m *image1) readBatch() error {
 	case err != nil:
 		return err
 	case complete:
-		if err := decodeRecords(payload, m.records); err != nil {
+		if err := decodeRecords(payload, &m.records); err != nil {
 			return m.fault(at, fmt.Errorf("%w: batch %d is %w", ErrDamaged, m.batch, err))
 		}
 		m.next += 2 * count

@@ -17,7 +17,8 @@ type FileInfo struct {
 	Node    string
 	// Generation counts how often the file has been written anew.
 	Generation uint64
-	// Saves counts the batches in the file, without the snapshot that it began with.
+	// Saves counts the batches in the file, without the snapshot that it began with. What was saved while that was
+	// written counts as a few.
 	Saves uint64
 	// Size and Used are in bytes. When all is used, the next file replaces this one.
 	Size, Used int64
@@ -53,7 +54,7 @@ func InspectFile(path string) (FileInfo, error) {
 	err = errors.Join(err, f.Close())
 	info := FileInfo{
 		Path: path, Version: m.version, Node: m.node, Generation: m.tail.generation, Saves: m.saves,
-		Size: m.size, Used: m.used, Records: sorted(m.records), Damaged: m.spans(), Mended: m.tail.mended, Torn: m.torn,
+		Size: m.size, Used: m.used, Records: sortRecords(m.records.list()), Damaged: m.spans(), Mended: m.tail.mended, Torn: m.torn,
 	}
 	if next, err := os.Stat(path + nextSuffix); err == nil {
 		info.Next = next.Size()

@@ -5,13 +5,19 @@
 // with every save that was acknowledged. After a crash there is never a choice between two.
 //
 // The next file is prepared long before it is needed: a goroutine fills it with zeros, slice
-// by slice, while saves go on. Its descriptor stays open, with a lock on it, and becomes the
-// store's. The full file then becomes the next one: it gets a second name before it loses the
-// first, is filled with zeros, and waits. So a store never needs more than two files with
-// their blocks and descriptors, unless it outgrows them or its file system has no hard links.
+// by slice, and later copies the records to it, piece by piece, while saves go on. Its
+// descriptor stays open, with a lock on it, and becomes the store's. The full file then becomes
+// the next one: it gets a second name before it loses the first, is filled with zeros, and
+// waits. So a store never needs more than two files with their blocks and descriptors, unless
+// it outgrows them or its file system has no hard links.
+//
+// A save needs the goroutine to be ready when the file is full. If it is behind by then, for
+// whatever reason, each save does a few of its steps (see keepUp). So no save, not even the
+// one that finds the file full, waits for more than that, however many records there are.
 //
 // If the next file cannot be prepared, the store reports that, tries again later, and goes on
-// with the present file. A save fails only if the present file is full as well.
+// with the present file. A save fails only if the present file is full as well; the save that
+// finds it full tries to do all that is missing.
 //
 // The names beside the store's, and why no crash mixes them up:
 //
@@ -19,7 +25,8 @@
 //     be the store's file. It never is, because the rename that makes it the store removes this
 //     name, and is durable before the full file gets the name. Besides, each open file is
 //     locked, and a file cannot be locked twice: if somebody has made NAME.new a name of the
-//     store, opening it fails, and the name is removed.
+//     store, opening it fails, and the name is removed. Nor is it ever read: a process that
+//     finds it when it starts fills it with zeros, whatever had been copied to it.
 //   - NAME.old is a second name of the store's file, or of its predecessor. It is never
 //     used; a process that finds it when it starts removes it. It is that of the store's file
 //     if there is a NAME.new, because a predecessor is renamed to that before the store gets a
@@ -31,23 +38,25 @@
 package memberstate
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"sync"
 )
 
 // next is the file that will replace the present one.
 type next struct {
-	mu      sync.Mutex // held while a slice is filled, and while the file replaces the present one
+	mu      sync.Mutex // held during a step, and while the file replaces the present one
 	file    File       // nil: there is none
-	zeroed  int64      // bytes at its beginning that are durably zero
 	linked  bool       // the present file has the name NAME.old, too
 	lost    bool       // the replacement has failed, and this file may be the store now
 	workers sync.WaitGroup
+
+	// How far it is. This changes only while both mu and the store's mu are held, so it may be read with either.
+	size   int64 // of the file
+	zeroed int64 // bytes at its beginning that are durably zero, or were when copying began
+	stuck  bool  // it cannot grow
+	copy   copying
 }
 
 // preparation is the progress of preparing the next file.
@@ -62,6 +71,7 @@ type preparation struct {
 const (
 	slice       = 256 << 10 // bytes between two syncs: few, so that a save waits little for them
 	longestWait = 64        // saves between two attempts
+	pace        = 4         // saved pages for a step
 )
 
 // Suffixes of the store's other names.
@@ -81,7 +91,7 @@ func (s *FileStore) prepareNext() {
 	if p.wait > 0 {
 		p.wait--
 	}
-	start := s.broken == nil && !p.ready && !p.working && p.wait == 0
+	start := s.broken == nil && !p.working && p.wait == 0 && (!p.ready || s.hasWork())
 	p.working = p.working || start
 	s.mu.Unlock()
 	if !start {
@@ -106,34 +116,54 @@ func (s *FileStore) addWorker() bool {
 	return true
 }
 
-// prepare prepares the next file until it is ready or a step fails.
+// prepare prepares the next file as far as it can be now, or until a step fails.
 func (s *FileStore) prepare() {
 	if !s.addWorker() {
 		return
 	}
 	defer s.next.workers.Done()
-	pages := s.snapshotPages()
 	for {
 		s.next.mu.Lock()
 		if s.next.lost {
 			s.next.mu.Unlock()
 			return
 		}
-		done, err := s.step(pages)
-		if s.endStep(done, err) {
+		if s.endStep(s.step(false), true) {
 			return
 		}
 	}
 }
 
-// endStep unlocks the next file after a step, and says whether the step was the last one.
-func (s *FileStore) endStep(done bool, err error) (last bool) {
+// keepUp has a save do steps that the goroutine should have done. It may put off one step for every few pages that are
+// left, and then the next file is ready when there are none. So a save does one step for every few pages of the save before, and
+// those that the records need which that one has added.
+func (s *FileStore) keepUp() {
+	for s.isBehind() {
+		s.next.mu.Lock()
+		if s.endStep(s.step(true), false) {
+			return
+		}
+	}
+}
+
+func (s *FileStore) isBehind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes, pieces := s.missing(0)
+	steps := (bytes+slice-1)/slice + int64(pieces)
+	return s.preparation.wait == 0 && steps > int64(s.left/pace)
+}
+
+// endStep unlocks the next file after a step, of the goroutine or of a save, and says whether the step was the last one.
+func (s *FileStore) endStep(err error, goroutine bool) (last bool) {
 	s.mu.Lock()
 	p := &s.preparation
+	done := err == nil && !s.hasWork()
 	before, left, closed := p.failed, s.left, s.broken != nil
 	last = done || closed || err != nil
 	if last {
-		p.working, p.ready, p.failed, p.wait = false, done, err, 0
+		p.working = p.working && !goroutine
+		p.ready, p.failed, p.wait = done, err, 0
 	}
 	switch {
 	case err != nil:
@@ -150,41 +180,57 @@ func (s *FileStore) endStep(done bool, err error) (last bool) {
 	return last
 }
 
-// step does a small part of the preparation for a snapshot of this many pages, and says
-// whether the next file is ready.
-func (s *FileStore) step(pages uint32) (done bool, err error) {
-	if err := s.findNext(); err != nil {
-		return false, err
+// missing is what the next file needs until it can replace the present one and take a batch of so many pages: bytes that have to
+// be filled with zeros, and pieces that have to be copied.
+func (s *FileStore) missing(batch uint32) (bytes int64, pieces uint32) {
+	n := &s.next
+	if !n.copy.begun && (!n.stuck || n.zeroed < s.least(batch)) {
+		bytes = max(0, s.wanted(batch)-n.zeroed)
 	}
-	if !s.next.linked {
+	return bytes, s.piecesLeft()
+}
+
+// hasWork says whether something is missing that the goroutine should do now. It copies late, because what is saved later has to be
+// copied again.
+func (s *FileStore) hasWork() bool {
+	bytes, pieces := s.missing(0)
+	return bytes > 0 || pieces > 0 && (s.late || s.next.copy.begun)
+}
+
+// wanted is how many bytes the next file should have: several times the size of the snapshot, so that writing snapshots
+// stays a small part of the work. A batch may be larger than all records before it.
+func (s *FileStore) wanted(batch uint32) int64 {
+	return max(s.next.size, int64(max(s.room, 8*s.snapshotPages(), 8*batch))*pageSize)
+}
+
+// least is with how many bytes it can do. If the disk is full, room for the snapshot is enough.
+func (s *FileStore) least(batch uint32) int64 {
+	return int64(max(s.room, 2*(headerPages+s.snapshotPages()+batch))) * pageSize
+}
+
+// step does a small part of the preparation, if there is something to do. A save that is behind copies even if it is early.
+func (s *FileStore) step(early bool) error {
+	n := &s.next
+	if err := s.findNext(); err != nil {
+		return err
+	}
+	if !n.linked {
 		s.link()
 	}
-	size, want, err := s.wanted(pages)
-	if err != nil || s.next.zeroed >= want {
-		return err == nil, err
-	}
-	return false, s.fillSlice(size, want)
-}
-
-// snapshotPages is the number of pages that the header and all records take in a half.
-func (s *FileStore) snapshotPages() uint32 {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	length, one := 0, []byte(nil)
-	for _, r := range s.records {
-		one = appendRecord(one[:0], &r)
-		length += len(one)
+	bytes, pieces := s.missing(0)
+	copies := pieces > 0 && (early || s.late || n.copy.begun)
+	s.mu.Unlock()
+	switch {
+	case bytes > 0:
+		return s.fillSlice(0)
+	case copies:
+		if err := s.copyPiece(); err != nil {
+			return err
+		}
+		return s.syncNext(nowhere)
 	}
-	return headerPages + pagesFor(length)
-}
-
-// wanted returns how many bytes the next file has, and how many it should have: several times
-// the size of the snapshot, so that writing snapshots stays a small part of the work.
-func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
-	if size, err = s.next.file.Size(); err != nil {
-		return 0, 0, s.failed("look at "+s.nextName(), nowhere, err)
-	}
-	return size, max(size, int64(max(s.room, 8*(pages-headerPages)))*pageSize), nil
+	return nil
 }
 
 // findNext keeps the next file if it still has its name. Otherwise it opens the file of that name,
@@ -220,8 +266,25 @@ func (s *FileStore) findNext() error {
 	if err != nil {
 		return s.failed("create "+name, nowhere, err)
 	}
-	n.file, n.zeroed = f, 0
-	return nil
+	return s.takeNext(f)
+}
+
+// takeNext makes a file, whatever it contains, the next one. Nil: there is none.
+func (s *FileStore) takeNext(f File) error {
+	var size int64
+	var failed error
+	if f != nil {
+		var err error
+		if size, err = f.Size(); err != nil {
+			failed, f = errors.Join(s.failed("look at "+s.nextName(), nowhere, err), f.Close()), nil
+		}
+	}
+	n := &s.next
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.file, n.size, n.zeroed, n.stuck, n.copy = f, size, 0, false, copying{}
+	s.records.takeAgain()
+	return failed
 }
 
 var zeroSlice [slice]byte
@@ -229,19 +292,36 @@ var zeroSlice [slice]byte
 // fillSlice fills another part of the next file with zeros. It writes them and leaves no hole,
 // so that a save finds its blocks allocated. No part crosses the present end of the file, because
 // only the bytes after the end need new room.
-func (s *FileStore) fillSlice(size, want int64) error {
+func (s *FileStore) fillSlice(batch uint32) error {
 	n := &s.next
-	if n.zeroed < size {
-		want = size
+	s.mu.Lock()
+	bytes, _ := s.missing(batch)
+	s.mu.Unlock()
+	if n.zeroed < n.size {
+		bytes = min(bytes, n.size-n.zeroed)
 	}
-	part := zeroSlice[:min(slice, want-n.zeroed)]
-	if _, err := n.file.WriteAt(part, n.zeroed); err != nil {
-		return s.failed("fill "+s.nextName(), n.zeroed, err)
+	part := zeroSlice[:min(slice, bytes)]
+	_, err := n.file.WriteAt(part, n.zeroed)
+	if err != nil {
+		err = s.failed("fill "+s.nextName(), n.zeroed, err)
+	} else {
+		err = s.syncNext(n.zeroed)
 	}
-	if err := n.file.Sync(); err != nil {
-		return s.failed("sync "+s.nextName(), n.zeroed, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		n.stuck = n.zeroed >= s.least(batch)
+		return err
 	}
 	n.zeroed += int64(len(part))
+	n.size = max(n.size, n.zeroed)
+	return nil
+}
+
+func (s *FileStore) syncNext(at int64) error {
+	if err := s.next.file.Sync(); err != nil {
+		return s.failed("sync "+s.nextName(), at, err)
+	}
 	return nil
 }
 
@@ -274,24 +354,18 @@ func (s *FileStore) link() {
 	s.next.linked = replacesOpenFiles && s.disk.Link(s.path, s.oldName()) == nil
 }
 
-// renew writes all records, updated by the batch, into the next file, and replaces the present
-// file by it.
-func (s *FileStore) renew(batch []Record) (err error) {
+// renew replaces the present file by the next one, which has room for a batch of so many pages.
+func (s *FileStore) renew(batch uint32) (err error) {
 	n := &s.next
 	n.mu.Lock()
 	defer func() {
 		n.lost = err != nil
 		n.mu.Unlock()
 	}()
-	all := maps.Clone(s.records)
-	for _, r := range batch {
-		all[r.Group] = r
-	}
-	payload := encodeRecords(sorted(all))
-	if err := s.fillEnough(headerPages + pagesFor(len(payload))); err != nil {
+	if err := s.prepareRest(batch); err != nil {
 		return err
 	}
-	t, err := s.writeNext(payload)
+	t, err := s.finishCopy()
 	if err != nil {
 		return err
 	}
@@ -305,51 +379,35 @@ func (s *FileStore) renew(batch []Record) (err error) {
 	return nil
 }
 
-// fillEnough fills the next file until it has room for a snapshot of this many pages and for at
-// least as many pages of saves. If the disk is full, room for the snapshot is enough.
-func (s *FileStore) fillEnough(pages uint32) error {
+// prepareRest does what is missing. That is a few steps at most, unless the goroutine could not do its work, or the batch is large.
+func (s *FileStore) prepareRest(batch uint32) error {
 	if err := s.findNext(); err != nil {
 		return err
 	}
-	n := &s.next
-	if enough := int64(max(s.room, 4*pages)) * pageSize; n.zeroed >= enough {
-		return nil
-	}
-	size, want, err := s.wanted(pages)
-	for err == nil && n.zeroed < want {
-		err = s.fillSlice(size, want)
-	}
-	if least := int64(max(s.room, 2*pages)) * pageSize; n.zeroed >= least {
-		return nil
-	}
-	return err
-}
-
-// writeNext writes the header and the snapshot to the next file, durably.
-func (s *FileStore) writeNext(snapshot []byte) (tail, error) {
-	n := &s.next
-	size, err := n.file.Size()
-	if err != nil {
-		return tail{}, s.failed("look at "+s.nextName(), nowhere, err)
-	}
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails
-	t := tail{
-		file: binary.LittleEndian.Uint64(id[:]), generation: s.tail.generation + 1, mended: s.tail.mended,
-		half: uint32(n.zeroed / pageSize / 2), next: headerPages + pagesFor(len(snapshot)), batch: snapshotBatch + 1,
-	}
-	h := header{half: t.half, size: uint64(size), generation: t.generation, mended: t.mended, node: s.node}
-	content := append(layOut(t.file, headerBatch, h.encode()), layOut(t.file, snapshotBatch, snapshot)...)
-	for _, page := range []uint32{0, t.half} {
-		moveTo(content, page)
-		if _, err := n.file.WriteAt(content, int64(page)*pageSize); err != nil {
-			return t, s.failed("write "+s.nextName(), int64(page)*pageSize, err)
+	if !s.hasRoom(batch) {
+		if err := s.takeNext(s.next.file); err != nil {
+			return err
 		}
 	}
-	if err := n.file.Sync(); err != nil {
-		return t, s.failed("sync "+s.nextName(), nowhere, err)
+	for {
+		s.mu.Lock()
+		bytes, pieces := s.missing(batch)
+		s.mu.Unlock()
+		var err error
+		switch {
+		case bytes > 0:
+			if err = s.fillSlice(batch); s.next.stuck {
+				err = nil // it can do with what there is
+			}
+		case pieces > 0:
+			err = s.copyPiece()
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return t, nil
 }
 
 // replace makes the next file the store. The full file becomes the next one if it has a second
@@ -373,17 +431,17 @@ func (s *FileStore) replace() error {
 			return s.failed("open", nowhere, err)
 		}
 		s.file = f
-		return nil
+		return s.takeNext(nil)
 	}
 	old, linked := s.file, n.linked
-	s.file, n.file, n.zeroed, n.linked = n.file, nil, 0, false
-	switch {
-	case linked:
-		n.file = old
-	case old != nil:
-		_ = old.Close() // it is of no use any more
+	s.file, n.linked = n.file, false
+	if !linked {
+		if old != nil {
+			_ = old.Close() // it is of no use any more
+		}
+		old = nil
 	}
-	return nil
+	return s.takeNext(old)
 }
 
 // closeBoth closes the present and the next file.
@@ -393,6 +451,6 @@ func (s *FileStore) closeBoth() error {
 	if s.file != nil {
 		err = errors.Join(err, s.file.Close())
 	}
-	s.file, n.file, n.zeroed, n.linked = nil, nil, 0, false
+	s.file, n.file, n.linked = nil, nil, false
 	return err
 }

@@ -98,7 +98,7 @@ func (l *listener) options(disk memberstate.Disk) memberstate.FileOptions {
 	}
 }
 
-const smallRoom = 64 // pages: 30 saves
+const smallRoom = 64 // pages: 30 saves, and 29 in a file that has replaced another, because the save that did not fit is there
 
 // poorStore is a store on a disk that lacks nothing yet. Its next file is ready.
 func poorStore(t *testing.T, room uint32) (*memberstate.FileStore, *poorDisk, *listener) {
@@ -163,12 +163,12 @@ func TestAStoreGoesOnWhileItsFileHasRoom(t *testing.T) {
 			next = saves(t, s, next, 1)
 			require.False(t, s.Ready())
 			require.ErrorIs(t, hears.outcomes[len(hears.outcomes)-1], c.err)
-			assert.Contains(t, hears.log.String(), "saves_left=30")
+			assert.Contains(t, hears.log.String(), "saves_left=29")
 			next = saves(t, s, next, 20)
 			assert.Len(t, hears.outcomes, 1+5, "after 0, 1, 3, 7 and 15 saves")
 
 			c.lack(disk, false)
-			next = saves(t, s, next, 10)
+			next = saves(t, s, next, 9)
 			assert.False(t, s.Ready(), "it is tried again sixteen saves later")
 			assert.Zero(t, s.Left())
 			next = saves(t, s, next, 1)
@@ -176,7 +176,7 @@ func TestAStoreGoesOnWhileItsFileHasRoom(t *testing.T) {
 			assert.Contains(t, hears.log.String(), "after all")
 
 			c.lack(disk, true)
-			next = saves(t, s, next, s.Left()+31)
+			next = saves(t, s, next, s.Left()+30)
 			assert.Zero(t, s.Left())
 			err = s.Save([]memberstate.Record{written("g", next, "n1")})
 			require.ErrorIs(t, err, memberstate.ErrStoreBroken)

@@ -34,7 +34,7 @@ type image struct {
 	size    int64
 	version uint32
 	node    string
-	records map[string]Record
+	records table
 	tail    tail   // where the next batch goes
 	used    int64  // bytes
 	saves   uint64 // batches after the first two
@@ -52,7 +52,7 @@ func (m *image) clean() bool { return m.version == formatVersion && len(m.mended
 
 // readImage reads a file. With an error the image holds as much as could be read.
 func readImage(path string, f File) (*image, error) {
-	m := &image{path: path, records: make(map[string]Record)}
+	m := &image{path: path, records: newTable()}
 	err := m.readFile(f)
 	m.sectors = nil
 	return m, err
@@ -182,7 +182,7 @@ func (m *image) readBatch() error {
 		return err
 	case complete && m.tail.batch == headerBatch: // readHeader has read it
 	case complete:
-		if err := decodeRecords(payload, m.records); err != nil {
+		if err := decodeRecords(payload, &m.records); err != nil {
 			return m.fault(m.offset(0, at), fmt.Errorf("%w: batch %d is %w", ErrDamaged, m.tail.batch, err))
 		}
 	case m.tail.batch == m.last && m.tail.batch > snapshotBatch:

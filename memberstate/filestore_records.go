@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -44,14 +45,23 @@ func appendRecord(b []byte, r *Record) []byte {
 	return binary.LittleEndian.AppendUint64(b, r.Voters)
 }
 
+// recordLength is how many bytes appendRecord appends.
+func recordLength(r *Record) int {
+	return textLength(r.Group) + uvarintLength(uint64(r.Term)) + textLength(r.Vote) + uvarintLength(uint64(r.Promise)) + 8
+}
+
+func textLength(s string) int { return uvarintLength(uint64(len(s))) + len(s) }
+
+func uvarintLength(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 var errMalformed = errors.New("malformed, though its checksum is right")
 
-// decodeRecords reads a payload into records. A later record of a group replaces an earlier one.
-func decodeRecords(b []byte, records map[string]Record) error {
+// decodeRecords reads a payload into a table. A later record of a group replaces an earlier one.
+func decodeRecords(b []byte, records *table) error {
 	for d := (decoder{rest: b}); len(d.rest) > 0; {
 		r := Record{
 			Group: d.text(), Term: Term(d.uvarint()), Vote: d.text(),
@@ -60,7 +70,7 @@ func decodeRecords(b []byte, records map[string]Record) error {
 		if d.bad || r.Promise < 0 {
 			return errMalformed
 		}
-		records[r.Group] = r
+		records.put(r)
 	}
 	return nil
 }

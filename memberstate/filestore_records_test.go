@@ -12,6 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func decoded(payload []byte) ([]Record, error) {
+	found := newTable()
+	err := decodeRecords(payload, &found)
+	return found.list(), err
+}
+
 // No part of a payload is taken for a whole record, not even if what is missing would be zero.
 func TestARecordThatIsCutShortIsMalformed(t *testing.T) {
 	for _, whole := range []Record{
@@ -20,11 +26,12 @@ func TestARecordThatIsCutShortIsMalformed(t *testing.T) {
 	} {
 		text := encodeRecords([]Record{whole})
 		for length := 1; length < len(text); length++ {
-			assert.ErrorIs(t, decodeRecords(text[:length], map[string]Record{}), errMalformed, "%d bytes of %v", length, whole)
+			_, err := decoded(text[:length])
+			assert.ErrorIs(t, err, errMalformed, "%d bytes of %v", length, whole)
 		}
-		found := map[string]Record{}
-		require.NoError(t, decodeRecords(text, found))
-		assert.Equal(t, map[string]Record{whole.Group: whole}, found)
+		found, err := decoded(text)
+		require.NoError(t, err)
+		assert.Equal(t, []Record{whole}, found)
 	}
 }
 
@@ -37,9 +44,10 @@ func TestANumberThatIsTooLargeIsMalformed(t *testing.T) {
 		"a term":    slices.Concat(text[:2], endless, text[3:]),
 		"a promise": slices.Concat(text[:4], binary.AppendUvarint(nil, math.MaxInt64+1), text[5:]),
 	} {
-		assert.ErrorIs(t, decodeRecords(payload, map[string]Record{}), errMalformed, name)
+		_, err := decoded(payload)
+		assert.ErrorIs(t, err, errMalformed, name)
 	}
-	found := map[string]Record{}
-	require.NoError(t, decodeRecords(slices.Concat(text[:4], binary.AppendUvarint(nil, math.MaxInt64), text[5:]), found))
-	assert.EqualValues(t, math.MaxInt64, found["g"].Promise)
+	found, err := decoded(slices.Concat(text[:4], binary.AppendUvarint(nil, math.MaxInt64), text[5:]))
+	require.NoError(t, err)
+	assert.EqualValues(t, math.MaxInt64, found[0].Promise)
 }

@@ -247,9 +247,9 @@ func TestAFileThatMayBecomeTheStoreIsNotFilled(t *testing.T) {
 	disk.Later = never
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
+	next := saves(t, s, 1, s.Left())
 	const part = 64
 	disk.Set("n0.new", make([]byte, 3*part*memberstate.PageSize))
-	next := saves(t, s, 1, s.Left())
 	writes := 0
 	disk.Before = func(op string) error {
 		if op == "write" {

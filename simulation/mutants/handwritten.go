@@ -42,9 +42,9 @@ var handwritten = []mutant{
 	{"hung-save-taken-for-done", "simulation/node_disk.go", "\t\tn.Hung = true\n", "\t\tn.host.Saved(nil)\n", ""},
 	{"long-save-not-waited-for", "simulation/node_disk.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.Incarnation)", "\tcase takes > 2*n.world.options.Timing.Heartbeat:\n\t\tn.host.Saved(nil)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.Incarnation)", ""},
 	{"store-read-and-not-synced", "memberstate/filestore.go", "\tif err := f.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", nowhere, err)\n\t}\n\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\treturn nil\n}\n\n// Node is", "\treturn nil\n}\n\n// Node is", ""},
-	{"new-file-not-synced", "memberstate/filestore_next.go", "\tif err := n.file.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+s.nextName(), nowhere, err)\n\t}\n", "", ""},
+	{"new-file-not-synced", "memberstate/filestore_copy.go", "return t, s.syncNext(nowhere)", "return t, nil", ""},
 	{"rename-not-synced", "memberstate/filestore_next.go", "\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif !replacesOpenFiles", "\tif !replacesOpenFiles", ""},
-	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
+	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(0)", ""},
 
 	// Beats between nodes, and leaders that rest.
 	{"outdated-processes-go-on", "elector/protocol/outdated.go", "case s.Of > l.own:", "case false:", ""},
