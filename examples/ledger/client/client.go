@@ -126,9 +126,9 @@ func (c *Client) command(ctx context.Context, key []byte, does *ledgerpb.Command
 func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does *ledgerpb.Command) (*ledgerpb.Result, error) {
 	if s.id == 0 {
 		open := &ledgerpb.Command{Does: &ledgerpb.Command_Open{Open: &ledgerpb.Open{}}}
-		r, err := c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: open}})
-		if err != nil {
-			return nil, fmt.Errorf("%w, because no session could be opened: %s", ErrNothing, err.Error())
+		r, _, err := c.try(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: open}})
+		if err != nil { // a session may have been opened, but the command was not sent
+			return nil, fmt.Errorf("%w, because no session could be opened: %w", ErrNothing, err)
 		}
 		s.id, s.number = r.Session, 0
 	}
@@ -137,21 +137,30 @@ func (c *Client) commandOnce(ctx context.Context, shard uint32, s *session, does
 	return c.ask(ctx, &ledgerpb.Request{Shard: shard, Asks: &ledgerpb.Request_Command{Command: does}})
 }
 
-// ask asks leaders until one has answered.
+// ask asks leaders until one has answered. The error says what is known of the outcome, and why there was no answer.
 func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result, error) {
+	result, outcome, err := c.try(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", outcome, err)
+	}
+	return result, nil
+}
+
+// try asks leaders until one has answered. Outcome is ErrNothing or ErrUnknown, if there is an error.
+func (c *Client) try(ctx context.Context, r *ledgerpb.Request) (_ *ledgerpb.Result, outcome, err error) {
 	group, outcome := engine.Group(r.Shard), ErrNothing
 	r.Shards = uint32(len(c.sessions))
 	for pause := time.Millisecond; ; pause = min(2*pause, c.patience/4) {
 		leader, err := c.leaders.Await(ctx, group)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", outcome, err)
+			return nil, outcome, err
 		}
 		reply, err := c.askOnce(ctx, leader, r)
 		switch says := reply.GetSays().(type) {
 		case *ledgerpb.Reply_Result:
-			return says.Result, nil
+			return says.Result, nil, nil
 		case *ledgerpb.Reply_Refused: // an earlier try may have been carried out, and forgotten since
-			return nil, fmt.Errorf("%w: %s", outcome, says.Refused)
+			return nil, outcome, errors.New(says.Refused)
 		case *ledgerpb.Reply_NotLeader:
 		default:
 			if r.GetCommand() != nil {
@@ -164,7 +173,7 @@ func (c *Client) ask(ctx context.Context, r *ledgerpb.Request) (*ledgerpb.Result
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", outcome, context.Cause(ctx))
+			return nil, outcome, context.Cause(ctx)
 		}
 	}
 }
