@@ -25,11 +25,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "ledger:", err)
-		os.Exit(1)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, errUsage): // the flags have said what is wrong
+		os.Exit(2)
 	}
+	fmt.Fprintln(os.Stderr, "ledger:", err)
+	os.Exit(1)
 }
+
+// errUsage is the error of a command line that cannot be understood.
+var errUsage = errors.New("see --help")
 
 // options are what all nodes and clients have to agree on, and what is one node's own.
 type options struct {
@@ -55,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.asks, "ask", false, "ask nodes that run elsewhere")
 	flags.DurationVar(&o.detection, "detection", elector.DefaultTiming().Detection(), "the `time` after which a silent leader is taken for dead")
 	flags.BoolVar(&o.leases, "leases", false, "leaders may answer reads alone; when one is killed, the next one waits for its lease to end")
-	if err := flags.Parse(args); err != nil {
+	if err := parseFlags(flags, args); err != nil {
 		return err
 	}
 	addresses, err := parse(o.nodes)
@@ -63,8 +70,6 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("%q is none of its flags", flags.Arg(0))
 	case o.shards == 0 || o.shards > 1<<16:
 		return fmt.Errorf("--shards is %d, want 1 to %d", o.shards, 1<<16)
 	case o.node != "":
@@ -73,6 +78,22 @@ func run(ctx context.Context, args []string) error {
 		return prompt(ctx, &cluster{addresses: addresses, shards: uint32(o.shards)}, os.Stdin, os.Stdout)
 	}
 	return runLocal(ctx, o, addresses, os.Stdin, os.Stdout)
+}
+
+// parseFlags reads the command line, which has nothing but flags, or says what is wrong with it and how it is used.
+func parseFlags(flags *flag.FlagSet, args []string) error {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", err, errUsage)
+	case flags.NArg() > 0:
+		err := fmt.Errorf("there is no command %q, only flags: %w", flags.Arg(0), errUsage)
+		_, _ = fmt.Fprintln(flags.Output(), err)
+		flags.Usage()
+		return err
+	}
+	return nil
 }
 
 // parse reads a list like n0=host:port,n1=host:port.

@@ -130,8 +130,10 @@ func (c *cluster) obey(ctx context.Context, words []string) (string, error) {
 		return c.leaders(), nil
 	case (command == "stop" || command == "start") && len(words) == 2:
 		return c.turn(ctx, command, words[1])
+	case command == "help":
+		return strings.TrimSuffix(help, "\n"), nil
 	}
-	return strings.TrimSuffix(help, "\n"), nil
+	return "", fmt.Errorf("%q is no command\n%s", strings.Join(words, " "), strings.TrimSuffix(help, "\n"))
 }
 
 func (c *cluster) swap(ctx context.Context, key, old, value string) (string, error) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -43,7 +44,8 @@ func TestAPrompt(t *testing.T) {
 		{"start n0", "n0 serves"},
 		{"start n9", "there is no node n9"},
 		{"get c", "3"},
-		{"put a", strings.TrimSuffix(help, "\n")},
+		{"put a", "\"put a\" is no command\n" + strings.TrimSuffix(help, "\n")},
+		{"frob", "\"frob\" is no command\n" + strings.TrimSuffix(help, "\n")},
 		{"help", strings.TrimSuffix(help, "\n")},
 	}
 	var in strings.Builder
@@ -64,9 +66,12 @@ func TestFlags(t *testing.T) {
 		"--nodes n0=127.0.0.1:60000":    "--nodes: 127.0.0.1:60000: the port has to be a number below 32768, because the next one is used, too",
 		"--node n7":                     `--node: "n7" is not among --nodes`,
 		"--node n0":                     "--node needs --data, the folder of its data",
-		"serve":                         `"serve" is none of its flags`,
+		"serve":                         `there is no command "serve", only flags`,
+		"--frob":                        "flag provided but not defined: -frob",
 		"--node n0 --data /nonexistent": "n0 has no data in /nonexistent; a node that has never run is new: ",
 	} {
-		assert.ErrorContains(t, run(t.Context(), strings.Fields(args)), want, args)
+		err := run(t.Context(), strings.Fields(args))
+		require.ErrorContains(t, err, want, args)
+		assert.Equal(t, args == "serve" || args == "--frob", errors.Is(err, errUsage), args)
 	}
 }
