@@ -127,6 +127,25 @@ func timing(detection time.Duration) elector.Timing {
 	}
 }
 
+// start starts a node. If the disk hangs, or pebble finds that it is damaged, begin may never return.
+func start(ctx context.Context, begin func() (*server.Node, error), failed <-chan error) (*server.Node, error) {
+	var n *server.Node
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n, err = begin()
+	}()
+	select {
+	case <-ended:
+		return n, err
+	case err := <-failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // runNode runs one node until it is told to end, and then hands over what it leads.
 func runNode(ctx context.Context, o options, addresses map[string]string) error {
 	if addresses[o.node] == "" {
@@ -136,9 +155,10 @@ func runNode(ctx context.Context, o options, addresses map[string]string) error 
 		return errors.New("--node needs --data, the folder of its data")
 	}
 	failed := make(chan error, 1)
-	n, err := server.Start(config(o, addresses, o.node, func(err error) { failed <- err }))
+	c := config(o, addresses, o.node, func(err error) { failed <- err })
+	n, err := start(ctx, func() (*server.Node, error) { return server.Start(c) }, failed)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s has not started: %w", o.node, err)
 	}
 	fmt.Printf("%s serves at %s\n", o.node, addresses[o.node])
 	select {

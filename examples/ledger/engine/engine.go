@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -230,7 +231,8 @@ type quiet struct{ fail func(error) }
 func (quiet) Infof(string, ...any)  {}
 func (quiet) Errorf(string, ...any) {}
 func (q quiet) Fatalf(format string, args ...any) {
-	q.fail(fmt.Errorf(format, args...))
+	first, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n") // a stack may follow
+	q.fail(errors.New(first))
 	select {} // the process ends
 }
 
