@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -93,6 +94,27 @@ func TestANodeWithADamagedTableEndsAndSaysSo(t *testing.T) {
 		}
 	})
 	assert.Contains(t, c.refuses(m), "checksum mismatch")
+}
+
+// It would vote with a ledger that is too short.
+func TestANodeThatHasLostASyncedWriteEndsAndSaysSo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real processes")
+	}
+	c := newMachines(t)
+	m := c.all[0]
+	c.write(20)
+	c.end(m, syscall.SIGKILL)
+	m.change(t, "*.log", func(text []byte) {
+		end := slices.IndexFunc(text, func(b byte) bool { return b != 0 }) + len(bytes.TrimRight(text, "\x00")) - 1
+		text[end/2] ^= 1
+	})
+	for range 2 { // it does not heal
+		says := c.refuses(m)
+		assert.Contains(t, says, "the newest log is damaged")
+		assert.Contains(t, says, filepath.Join(m.dir, "data", "synced"))
+		assert.Regexp(t, `end with write \d+, and .* write \d+ was synced`, says)
+	}
 }
 
 // Whatever it waits for then: a disk that hangs, or pebble, which has found damage.

@@ -15,6 +15,7 @@ import (
 // disk writes batches, one after another.
 type disk struct {
 	db     *pebble.DB
+	mark   *mark
 	failed func(error) // is called once
 	wake   chan struct{}
 	ended  chan struct{}
@@ -26,8 +27,8 @@ type disk struct {
 	closed bool
 }
 
-func newDisk(db *pebble.DB, failed func(error)) *disk {
-	d := &disk{db: db, failed: failed, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+func newDisk(db *pebble.DB, m *mark, failed func(error)) *disk {
+	d := &disk{db: db, mark: m, failed: failed, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	go d.run()
 	return d
 }
@@ -66,7 +67,7 @@ func (d *disk) run() {
 	}
 	for range d.wake { // it has failed, and is not closed yet
 	}
-	d.err = d.db.Close()
+	d.err = errors.Join(d.mark.file.Close(), d.db.Close())
 }
 
 // writeNext writes what has gathered.
@@ -78,7 +79,13 @@ func (d *disk) writeNext() error {
 	if batch == nil {
 		return nil
 	}
+	if err := d.mark.next(batch); err != nil {
+		return err
+	}
 	if err := batch.Commit(pebble.Sync); err != nil {
+		return err
+	}
+	if err := d.mark.set(d.mark.number); err != nil {
 		return err
 	}
 	for _, f := range then {

@@ -5,6 +5,7 @@
 //	shard.go      a shard, and what its elector asks of it: where the ledger ends, Lead, Pause
 //	ledger.go     the ledger, and how it gets to disk
 //	disk.go       one disk for all shards: what they write goes together
+//	mark.go       how it is noticed that the disk has lost something
 //	leader.go     writing: to the ledger, to followers, until a quorum has it
 //	follower.go   accepting what a leader sends
 //	state.go      what the ledger does: values, and commands that are carried out once
@@ -96,6 +97,9 @@ func Group(shard uint32) string { return fmt.Sprintf("shard-%d", shard) }
 // ErrHasRun is the error of Create if a node has run on the data.
 var ErrHasRun = errors.New("a node has run on them")
 
+// ErrLost is the error of Open if the data lack what was synced.
+var ErrLost = errors.New("they lack what was synced")
+
 // Create makes the data of a node that has never run.
 func Create(dir string, fs vfs.FS, shards uint32) error {
 	if shards == 0 {
@@ -149,7 +153,11 @@ func Open(c Config) (_ *Engine, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the data in %s: %w", c.Dir, err)
 	}
-	e := &Engine{disk: newDisk(db, fail), fail: fail, logger: cmp.Or(c.Logger, slog.Default())}
+	m, err := openMark(db, set.FS, c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the data in %s: %w", c.Dir, errors.Join(err, db.Close()))
+	}
+	e := &Engine{disk: newDisk(db, m, fail), fail: fail, logger: cmp.Or(c.Logger, slog.Default())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.end(context.Background()))
@@ -222,6 +230,9 @@ func (e *Engine) watch(el *elector.Elector) {
 
 // options are for many small writes and little memory.
 func options(fs vfs.FS, fail func(error)) *pebble.Options {
+	if fs == nil {
+		fs = vfs.Default
+	}
 	return &pebble.Options{FS: fs, MemTableSize: 4 << 20, Logger: quiet{fail}, FormatMajorVersion: pebble.FormatNewest}
 }
 

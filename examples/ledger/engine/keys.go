@@ -27,6 +27,9 @@ const (
 // keyOfShards is where the number of shards is. No shard has such a number.
 var keyOfShards = []byte{255, 255, 255, 255, 'n'}
 
+// keyOfWrites is where the number of the last write is, see mark.
+var keyOfWrites = []byte{255, 255, 255, 255, 'w'}
+
 // key is a key of a shard.
 func (s *shard) key(kind byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, s.number), kind)
