@@ -43,6 +43,7 @@ const (
 	nodeMoves  // arg: the incarnation that is protected
 	nodeStays  // arg: the incarnation that balances
 	faultStrikes
+	faultStrikesAgain
 	strikePlanned // arg: its number
 	strikeFollows // arg: its number
 	nodeRestarts  // arg: the incarnation that ended

@@ -14,6 +14,7 @@ type swarm struct {
 	enabled  FaultSet
 	striking []Fault // of these, the ones that strike at a time
 	every    time.Duration
+	again    *Strike // that strikes a second time, soon after it is over; nil: none does
 	struck   [faults]uint64
 }
 
@@ -75,6 +76,26 @@ func (s *swarm) strike(w *world) {
 	}
 	if strike, ok := s.draw(w, s.striking[s.random.IntN(len(s.striking))]); ok {
 		w.inflict(&strike)
+		s.repeat(w, strike)
 	}
 	s.schedule(w)
+}
+
+// repeat has one strike in eight come again soon after it is over, to the same nodes. An operation that has come through trouble may have
+// kept something of it, or forgotten too much, which does harm when the same trouble comes a second time.
+func (s *swarm) repeat(w *world, strike Strike) {
+	if s.random.IntN(8) != 0 || s.again != nil {
+		return
+	}
+	s.again = &strike
+	w.events.Push(w.now+1+int64(strike.Lasts+s.span(w.options.Timing.Detection())), newEvent(faultStrikesAgain, 0, 0))
+}
+
+// strikeAgain does what repeat has scheduled.
+func (s *swarm) strikeAgain(w *world) {
+	strike := s.again
+	if s.again = nil; !w.calm {
+		strike.At = time.Duration(w.now)
+		w.inflict(strike)
+	}
 }

@@ -208,6 +208,8 @@ func (w *world) happen(e event) {
 		}
 	case faultStrikes:
 		w.swarm.strike(w)
+	case faultStrikesAgain:
+		w.swarm.strikeAgain(w)
 	case strikePlanned:
 		w.inflict(&w.planned[arg])
 	case strikeFollows:

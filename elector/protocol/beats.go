@@ -86,6 +86,9 @@ func (n *Node) Beat(b *rpc.Beat) {
 		return
 	}
 	if !n.meets(p, b.Session) {
+		if b.Incarnation < p.link.peer {
+			n.edge.Drop(DropOlderProcess, 1)
+		}
 		p.reply = true // it does not know this process yet, or a later one of its own node
 		return
 	}

@@ -46,7 +46,7 @@ func plausible(incarnation, known uint64) bool {
 const onItsWay = time.Minute
 
 // sound says whether a message can be from a peer's process to this one, and counts it if it is not. It finds out whether
-// this process is outdated.
+// this process is outdated, and warns of one of the peer that is.
 func (n *Node) sound(p *peer, s rpc.Session) bool {
 	n.beats.know(p)
 	l := &p.link
@@ -56,7 +56,6 @@ func (n *Node) sound(p *peer, s rpc.Session) bool {
 	case s.Of > l.own:
 		n.outlived(p.id, startOf(s.Of))
 	case s.Incarnation < l.peer:
-		n.edge.Drop(DropOlderProcess, 1)
 		if p.warned != s.Incarnation && n.now >= p.metAt+onItsWay {
 			p.warned = s.Incarnation
 			n.beats.edge.OlderProcess(p.id, startOf(s.Incarnation), startOf(l.peer))
