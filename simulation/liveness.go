@@ -56,7 +56,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	took = w.electsSoon(core, invariant.Converges)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	for _, demand := range []func(core []int){
-		w.preferredLeads, w.keepsLeader, w.givesBack, w.returnsQuietly, w.hintsInVain, w.changesQuietly, w.upgrades, w.drainEnds, w.getsEven, w.allAtOnce, w.replacesSoon,
+		w.preferredLeads, w.keepsLeader, w.givesBack, w.returnsQuietly, w.hintsInVain, w.replacesSoon, w.changesQuietly, w.upgrades, w.drainEnds, w.getsEven, w.allAtOnce,
 	} {
 		demand(core)
 		w.oneTable(core)
