@@ -38,6 +38,9 @@ type candidate struct {
 	rings     time.Duration // when the latest rings; Never: it has rung
 	listening uint64        // the number of the Listen under way; 0: there is none
 	unheard   time.Duration // when the last Listen failed; 0: none has since it began to listen
+	deafened  time.Duration // the same, unless it stood still since
+	looking   uint64        // the number of the last read
+	lookOver  time.Duration // when it was answered, or is waited for no longer
 	leaving   bool          // it ends once it has left all its leases
 	seats     []seat        // by lease
 	sent      [protocol.Listen + 1]uint64
@@ -76,6 +79,8 @@ type seat struct {
 	over       *office.Lease // the last lease that was seen to have run out
 	asked      time.Duration // when it last asked for the lease, or a renewal
 	stands     time.Duration // it stands back until then
+	inOffice   bool          // Lead was called, and the office is not over
+	awaited    awaited
 }
 
 // manner is the settings of a candidate.
@@ -127,7 +132,8 @@ func (n *candidate) start() {
 	n.keeper = protocol.NewKeeper(protocol.Rules{
 		ID: n.id, Self: n.self(), Strict: n.options.strict, Wakes: n.world.waking, Timing: n.options.timing, Limits: n.options.limits,
 	})
-	n.next, n.rings, n.listening, n.unheard, n.sent = protocol.Never, protocol.Never, 0, 0, [len(n.sent)]uint64{}
+	n.next, n.rings, n.listening, n.sent = protocol.Never, protocol.Never, 0, [len(n.sent)]uint64{}
+	n.unheard, n.deafened, n.looking, n.lookOver = 0, 0, 0, 0
 	clear(n.seats)
 	n.world.tell("%s starts", n.id)
 	for i := range n.seats {
@@ -250,6 +256,7 @@ func (n *candidate) returns(of int, term memberstate.Term) {
 		return
 	}
 	s.leading = false
+	s.awaited.vacancy = n.now()
 	n.step(protocol.Returned{Name: names[of]})
 	if n.number == number {
 		n.holdsNothing(of, "has returned from Lead")

@@ -33,13 +33,15 @@ const (
 	LedAnyway
 	GivesUpRarely
 	Recovers
+	InTime
+	GivenBack
 
 	invariants
 )
 
 var invariantNames = [invariants]string{
 	"one lease", "terms grow", "one holder a term", "stays over", "kept", "lead ends", "released after lead", "gives back", "stands back", "followers read", "cadence", "converges", "taken over",
-	"able leads", "led all the same", "gives up rarely", "recovers",
+	"able leads", "led all the same", "gives up rarely", "recovers", "in time", "given back",
 }
 
 // String names the invariant.
@@ -216,6 +218,7 @@ func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 			n.claimsLast(of)
 			s.claiming++
 			s.found, s.asked = false, n.now()
+			s.awaited.look = 0
 		case protocol.Renew:
 			w.often(FollowersRead, s.context && s.term == c.Held[i].Term, func() string {
 				return fmt.Sprintf("%s renews %s in term %d without being in office", n.id, names[of], c.Held[i].Term)
@@ -226,7 +229,10 @@ func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 			s.tries++
 			end := s.asked + n.options.timing.TTL - n.options.timing.DriftMargin
 			w.holds(GivesBack, s.tries == 1 || n.now() <= end || !n.awake(), "%s releases %s in term %d %v after the lease ran out", n.id, names[of], c.Held[i].Term, n.now()-end)
-		case protocol.Read, protocol.Wake, protocol.Listen:
+			n.releases(of)
+		case protocol.Read:
+			n.looks(of)
+		case protocol.Wake, protocol.Listen:
 		}
 	}
 }

@@ -32,4 +32,6 @@
 //	LedAnyway       although no service works, no lease is without a leader for longer than six polls and some statements
 //	GivesUpRarely   of the times after which a candidate gives up a lease again for want of ability, fewer than 2k are shorter than 2^k TTLs; and one that fails again is able again only after a hold twice as long
 //	Recovers        a candidate whose service works again is able to lead after a hold
+//	InTime          a lease is looked at within an eighth of a Poll after a wake-up, a release that failed is repeated within a quarter of a Renew and is over when the lease is, and a candidate listens again a Poll after it failed to; unless drivers hang or the process stood still
+//	GivenBack       when all is quiet, a candidate holds no place, turn or count of work that is over
 package leases

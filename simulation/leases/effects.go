@@ -19,11 +19,15 @@ func (n *candidate) Call(c *protocol.Call) {
 	touches := touched(c)
 	w.sending(n, c, touches)
 	switch c.Kind {
+	case protocol.Read:
+		n.looking, n.lookOver = c.Number, n.now()+c.Timeout
+		n.send(c, touches)
 	case protocol.Wake:
 		w.rouse(n, lookUp(c.Names[0]))
 		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: c.Number, Err: n.unreachable()}) })
 	case protocol.Listen:
 		n.listening = c.Number
+		n.listens()
 		w.holds(Cadence, n.unheard == 0 || n.now() >= n.unheard+n.options.timing.Poll, "%s listens again only %v after it failed to", n.id, n.now()-n.unheard)
 		if n.cut {
 			n.deafen()
@@ -55,6 +59,7 @@ func (n *candidate) deafen() {
 			if n.ended() {
 				n.unheard = 0 // it had to end
 			}
+			n.deafened = n.unheard
 			n.step(&protocol.Answer{Number: number, Err: errBroken})
 		})
 	}
@@ -103,7 +108,7 @@ func (n *candidate) Lead(name string, term memberstate.Term) {
 	w, of := n.world, lookUp(name)
 	w.opened(n, of, term)
 	s := &n.seats[of]
-	s.leading, s.context, s.tries = true, true, 0
+	s.leading, s.context, s.tries, s.inOffice = true, true, 0, true
 	w.took(n, of)
 }
 
@@ -119,6 +124,7 @@ func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 	} else if s.tries > 1 {
 		w.met(ReleasedLater)
 	}
+	n.vacates(of)
 	s.tries, s.stands = 0, n.now()+2*t.Poll
 }
 
@@ -145,7 +151,7 @@ func (n *candidate) End(name string) {
 	s.in, s.retired = false, false
 	if n.ended() {
 		n.deafen()
-		n.unheard = 0
+		n.unheard, n.deafened = 0, 0
 	}
 	if !n.leaving {
 		n.in(w.absence(), func() { n.enter(of) })

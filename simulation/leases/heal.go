@@ -143,29 +143,30 @@ func (w *world) keep(leader *candidate) {
 	for i, n := range w.candidates {
 		sent[i] = n.sent
 	}
-	w.run(w.now + 5*ttl)
+	w.rests(w.now + 5*ttl)
 	for i, n := range w.candidates {
 		w.keepsTime(n, &sent[i])
 	}
 	w.holds(Converges, w.elections == before, "there was an election although nothing has happened since %s led", leader.id)
 }
 
-// handOver has the leader resign. If all others are woken, one of them leads at once.
+// handOver has the leader resign. If all others are woken, one of them leads at once, and else at the first poll.
 func (w *world) handOver(leader *candidate) {
 	leader, _ = w.heaviest(leader)
 	if w.check.over || w.electable(leader) == 0 {
 		return
 	}
-	poll := time.Duration(0)
+	poll, told := time.Duration(0), true
 	for _, n := range w.candidates {
-		if n.listening == 0 {
-			return
-		}
+		told = told && n.listening != 0
 		poll = max(poll, n.options.timing.Poll)
 	}
 	const leadReturns, looks = 10 * time.Millisecond, 10 * time.Millisecond
 	before, began := w.elections, w.now
 	within := leadReturns + looks + poll/8 + time.Duration(3+w.leases)*w.way()
+	if !told {
+		within += w.soonestPoll(leader)
+	}
 	leader.resign(leader.leads())
 	for !w.check.over && w.elections == before && w.next(began+int64(2*within)) {
 	}
@@ -232,13 +233,18 @@ func (w *world) bound(leader *candidate) time.Duration {
 	if w.options.Strict {
 		polls = 2
 	}
+	t := leader.options.timing
+	others := time.Duration(w.leases-1) * (1 + polls) // reads and claims that may come first
+	return t.TTL + t.DriftMargin + polls*w.soonestPoll(leader) + (1+2*polls+others)*w.way()
+}
+
+// soonestPoll is within how long one of those that may follow a leader at once polls.
+func (w *world) soonestPoll(leader *candidate) time.Duration {
 	soonest := time.Hour
 	for _, n := range w.candidates {
 		if n != leader && n.isAble() {
 			soonest = min(soonest, time.Duration(n.clock.lasts(n.options.timing.Poll)))
 		}
 	}
-	t := leader.options.timing
-	others := time.Duration(w.leases-1) * (1 + polls) // reads and claims that may come first
-	return t.TTL + t.DriftMargin + polls*soonest + (1+2*polls+others)*w.way()
+	return soonest
 }

@@ -276,6 +276,7 @@ func (n *candidate) resume() {
 	}
 	n.behind = w.now + int64(time.Millisecond)
 	n.stoodStill = w.now
+	n.excused()
 	n.service.fails++ // it may have been too late for its service's word
 	w.tell("%s wakes up", n.id)
 	for of := range n.seats {

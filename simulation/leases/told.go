@@ -13,6 +13,9 @@ import (
 func (n *candidate) told(s *statement, a *protocol.Answer) {
 	switch s.call.Kind {
 	case protocol.Read:
+		if s.call.Number == n.looking {
+			n.lookOver = min(n.lookOver, n.now())
+		}
 		if a.Err == nil {
 			n.reads(s.touches, a.Records)
 		}
@@ -22,7 +25,12 @@ func (n *candidate) told(s *statement, a *protocol.Answer) {
 	case protocol.Renew:
 		n.toldOfRenewal(a)
 		n.step(a)
-	case protocol.Release, protocol.Wake, protocol.Listen:
+	case protocol.Release:
+		if w := &n.seats[s.touches[0]].awaited; w.release != 0 {
+			w.release = min(w.release, n.now())
+		}
+		n.step(a)
+	case protocol.Wake, protocol.Listen:
 		n.step(a)
 	}
 }
@@ -53,7 +61,9 @@ func (n *candidate) reads(leases []int, found []lease.Record) {
 		if r.Holder == n.id && r.Term == s.term && !n.free(s) {
 			s.stands = n.now() + 2*n.options.timing.Poll // it could not be released, and others wait
 		}
-		s.found = n.free(s) && !n.options.observer && n.now() >= s.stands
+		if s.found = n.free(s) && !n.options.observer && n.now() >= s.stands; s.found {
+			s.awaited.look = 0 // it may be claimed
+		}
 	}
 }
 

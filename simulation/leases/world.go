@@ -129,7 +129,7 @@ func (w *world) happen(e event) {
 func (w *world) rouse(from *candidate, of int) {
 	for _, n := range w.candidates {
 		if n != from && !from.cut && n.alive && n.listening != 0 && !n.cut && !n.deaf {
-			n.in(int64(n.delay()), func() { n.step(protocol.Woken{Name: names[of]}) })
+			n.in(int64(n.delay()), func() { n.woken(of) })
 		}
 	}
 }
