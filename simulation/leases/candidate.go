@@ -29,6 +29,9 @@ type candidate struct {
 	service   service
 
 	stoodStill int64 // when the process last did
+	again      afflicted
+	cuts       int // how often it was cut off
+	stops      int // how often it has begun to stand still
 
 	// The keeper, and what drives it.
 	id        string
@@ -55,6 +58,7 @@ type seat struct {
 	leading  bool // Lead has not returned
 	context  bool // the context of Lead has not ended
 	claiming int  // claims under way
+	late     int  // claims that were answered too late, since one was not
 	tries    int  // releases that were sent since Lead returned
 	held     bool // Lead returns when the service hangs no more
 
@@ -133,7 +137,7 @@ func (n *candidate) start() {
 		ID: n.id, Self: n.self(), Strict: n.options.strict, Wakes: n.world.waking, Timing: n.options.timing, Limits: n.options.limits,
 	})
 	n.next, n.rings, n.listening, n.sent = protocol.Never, protocol.Never, 0, [len(n.sent)]uint64{}
-	n.unheard, n.deafened, n.looking, n.lookOver = 0, 0, 0, 0
+	n.unheard, n.deafened, n.looking, n.lookOver, n.again = 0, 0, 0, 0, afflicted{}
 	clear(n.seats)
 	n.world.tell("%s starts", n.id)
 	for i := range n.seats {

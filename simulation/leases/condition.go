@@ -46,6 +46,14 @@ const (
 	GaveUpAgain
 	// LedLast: a candidate that was not able to lead took a lease that nobody else wanted.
 	LedLast
+	// CutTwice: a candidate was cut off twice within one claim.
+	CutTwice
+	// StillTwice: it stood still twice before its service was judged, or had said how it is.
+	StillTwice
+	// FailedTwice: a release succeeded after two that had failed.
+	FailedTwice
+	// LateTwice: two claims in a row were answered too late.
+	LateTwice
 
 	conditions
 )
@@ -55,6 +63,7 @@ var conditionNames = [conditions]string{
 	"renewal not answered", "left out of a renewal", "released later", "not released",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
 	"gave up the lease", "gave it up again", "led as the last choice",
+	"cut twice in a claim", "still twice in a judgement", "failed twice to release", "late twice to claim",
 }
 
 // String names the condition.

@@ -123,6 +123,9 @@ func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 		w.holds(GivesBack, n.now()+t.Renew/4 >= end, "%s gives up releasing %s in term %d, which it may hold for another %v", n.id, name, term, end-n.now())
 	} else if s.tries > 1 {
 		w.met(ReleasedLater)
+		if s.tries > 2 {
+			w.met(FailedTwice)
+		}
 	}
 	n.vacates(of)
 	s.tries, s.stands = 0, n.now()+2*t.Poll

@@ -78,6 +78,10 @@ const (
 	// Onlooker: one candidate is an observer.
 	Onlooker
 
+	// Relapse: what has recovered has the same trouble again soon: the next statement of that kind of the
+	// same candidate, a connection, or a process that stood still.
+	Relapse
+
 	// ClockBeyond: clocks differ by more than the margin.
 	ClockBeyond
 	// StepsUnwatched: the database's clock jumps, and candidates trust it.
@@ -156,6 +160,8 @@ var known = [faults]about{
 	OddTiming: {"odd-timing", OperatorFaults, nil},
 	Patient:   {"patient", OperatorFaults, nil},
 	Onlooker:  {"onlooker", OperatorFaults, nil},
+
+	Relapse: {"relapse", ProcessFaults, nil},
 
 	ClockBeyond:    {"clock-beyond", AssumptionFaults, nil},
 	StepsUnwatched: {"steps-unwatched", AssumptionFaults, (*world).stepUnwatched},

@@ -16,10 +16,12 @@ type service struct {
 	unwell bool          // it answers that it is not able to lead
 	since  time.Duration // since when it has been hung
 	bad    time.Duration // when it was last hung, unwell, or ordered not to lead
+	before time.Duration // the same, when it was hung last
 	fails  int           // how often it may have been found not able
 
 	judging  bool // the function that judges it was called, and has not returned
 	unjudged bool // and would have
+	stops    int  // how often the process had stood still when a function was called
 }
 
 var errUnwell = errors.New("the service is not well")
@@ -57,6 +59,7 @@ func (n *candidate) AskStalled(time.Duration) bool {
 	w.holds(Cadence, !n.service.judging, "%s asks which services are stalled again before that was answered", n.id)
 	n.service.judging = w.judges
 	if w.judges {
+		n.service.stops = n.stops
 		n.in(w.draw(int64(n.options.timing.Renew/4)), n.judged)
 	}
 	return w.judges
@@ -69,6 +72,7 @@ func (n *candidate) judged() {
 		return
 	}
 	v.judging = false
+	n.stillTwice()
 	var in protocol.Stalled
 	for of := range n.seats {
 		if v.unwell && n.seats[of].in {
@@ -94,6 +98,7 @@ func (n *candidate) AskHealth(name string) bool {
 	w.holds(Cadence, s.in && !s.asking, "%s asks for the health of %s again before it was answered", n.id, name)
 	s.asking = w.asks
 	if w.asks {
+		n.service.stops = n.stops
 		n.in(w.draw(int64(n.options.timing.Renew/4)), func() { n.answers(of) })
 	}
 	return w.asks
@@ -106,11 +111,19 @@ func (n *candidate) answers(of int) {
 		return
 	}
 	s.asking = false
+	n.stillTwice()
 	in := protocol.Health{Name: names[of]}
 	if n.service.unwell {
 		in.Err = errUnwell
 	}
 	n.step(in)
+}
+
+// stillTwice counts the functions during whose last call the process stood still twice.
+func (n *candidate) stillTwice() {
+	if n.stops-n.service.stops > 1 {
+		n.world.met(StillTwice)
+	}
 }
 
 // leadReturns has Lead return, unless the service is stuck.
@@ -126,7 +139,7 @@ func (n *candidate) leadReturns(of int) {
 func (n *candidate) hangs(stuck bool) {
 	v := &n.service
 	if !v.hung {
-		v.since = n.now()
+		v.since, v.before = n.now(), v.bad
 		for of := range n.seats {
 			n.seats[of].vouched = true
 		}
@@ -181,13 +194,14 @@ func (n *candidate) orders(of int, may bool) {
 func (n *candidate) mayGiveUp(of int) bool {
 	v, t := &n.service, n.options.timing
 	n.notesBad()
+	recently := func(bad time.Duration) bool { return bad != 0 && n.now()-bad <= 2*t.Renew }
 	switch {
 	case n.seats[of].ordered, n.world.now < n.stoodStill+int64(n.world.vouch):
 		return true
 	case v.hung && n.now()-v.since < n.world.vouch/8 && !v.unwell:
-		return false
+		return recently(v.before) // it may not have noticed that the service worked in between
 	}
-	return v.bad != 0 && n.now()-v.bad <= 2*t.Renew
+	return recently(v.bad)
 }
 
 // isAble says whether a candidate shows that it is able to lead with all its leases.

@@ -19,6 +19,7 @@ type statement struct {
 	call     *protocol.Call
 	touches  []int         // the leases that it concerns
 	deadline time.Duration // by the clock of its sender
+	cuts     int           // how often its sender had been cut off before
 	ended    bool
 }
 
@@ -27,26 +28,26 @@ var errBroken = errors.New("the connection is broken")
 // send sends a statement. Its driver returns when its time is up, or hangs.
 func (n *candidate) send(c *protocol.Call, touches []int) {
 	w := n.world
-	s := &statement{from: n, number: n.number, call: c, touches: touches, deadline: n.now() + c.Timeout}
+	s := &statement{from: n, number: n.number, call: c, touches: touches, deadline: n.now() + c.Timeout, cuts: n.cuts}
 	n.after(c.Timeout, func() {
-		if !s.ended && w.chance(Hang) {
+		if !s.ended && s.chance(Hang) {
 			w.hung = append(w.hung, s)
 			n.in(w.between(0, 3*ttl), s.fails)
 			return
 		}
 		s.fails()
 	})
-	if n.cut || w.chance(LostQuestion) {
+	if n.cut || s.chance(LostQuestion) {
 		w.tell("%s %s: the question is lost", n.id, does[c.Kind])
 		s.refused()
 		return
 	}
-	if w.chance(Late) {
+	if s.chance(Late) {
 		s.executeIn(w.between(0, 2*ttl))
 		s.refused()
 		return
 	}
-	if w.chance(Twice) {
+	if s.chance(Twice) {
 		s.executeIn(int64(n.delay()) + w.between(0, 2*ttl>>w.draw(12)))
 	}
 	s.executeIn(int64(n.delay()))
@@ -162,7 +163,7 @@ func (s *statement) arrived() {
 // execute carries out the statement for some leases, and sends the answer.
 func (s *statement) execute(looked int64, leases []int) {
 	w, n := s.from.world, s.from
-	if w.chance(StatementFails) {
+	if s.chance(StatementFails) {
 		s.answer(&protocol.Answer{Err: errBroken})
 		return
 	}
@@ -171,7 +172,7 @@ func (s *statement) execute(looked int64, leases []int) {
 	if s.call.Kind != protocol.Read && w.options.Tell != nil {
 		w.tell("%s %s: done; %s", n.id, does[s.call.Kind], w.database.describe(s.touches))
 	}
-	if w.chance(LostAnswer) {
+	if s.chance(LostAnswer) {
 		w.tell("%s %s: the answer is lost", n.id, does[s.call.Kind])
 		s.refused()
 		return

@@ -142,8 +142,12 @@ func (w *world) cutOff(n *candidate) {
 	how := w.draw(3)
 	n.cut, n.deaf = how != 0, how != 1
 	n.deafen()
+	n.cuts++
 	w.tell("%s is cut off: its questions %v, its answers %v", n.id, n.cut, n.deaf)
-	w.lasts(n.reconnect)
+	w.lasts(func() {
+		n.reconnect()
+		w.relapses(func() { w.cutOff(n) })
+	})
 }
 
 func (n *candidate) reconnect() { n.cut, n.deaf = false, false }
@@ -248,17 +252,22 @@ func (w *world) leavesNow() bool {
 	return true
 }
 
-func (w *world) pause() bool {
-	n := w.someone()
+func (w *world) pause() bool { return w.someone().standsStill() }
+
+// standsStill has a process stand still for a while.
+func (n *candidate) standsStill() bool {
 	if !n.alive || n.paused {
 		return false
 	}
+	w := n.world
 	n.paused = true
+	n.stops++
 	w.tell("%s stands still", n.id)
 	number := n.number
 	w.lasts(func() {
 		if n.number == number {
 			n.resume()
+			w.relapses(func() { n.standsStill() })
 		}
 	})
 	return true
@@ -298,7 +307,7 @@ func (n *candidate) resume() {
 func (w *world) suspend() bool {
 	n := w.someone()
 	asleep := n.now()
-	if !w.pause() || !n.paused {
+	if !n.standsStill() {
 		return false
 	}
 	n.asleep = asleep

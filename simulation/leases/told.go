@@ -80,6 +80,14 @@ func (n *candidate) toldOfClaim(s *statement, a *protocol.Answer) {
 	seat.claiming--
 	elections, released, number := w.elections, n.sent[protocol.Release], n.number
 	ours, late := seat.read.Holder == n.id, n.now() >= s.deadline
+	if n.cuts-s.cuts > 1 {
+		w.met(CutTwice)
+	}
+	if seat.late++; !late {
+		seat.late = 0
+	} else if seat.late > 1 {
+		w.met(LateTwice)
+	}
 	n.step(a)
 	switch {
 	case late || n.number != number:
