@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// ErrOutdated: a later process of the node has been seen than one that this store knows of. It was put back to an older
+// ErrOutdated says that a later process of the node has been seen than one that this store knows of. It was put back to an older
 // copy, or another process runs under the same id. So the node may have given votes that the store does not know, and
 // must not use it.
 var ErrOutdated = errors.New("memberstate: the store is outdated")

@@ -25,16 +25,18 @@ type Holdings struct {
 // Holdings are the node's.
 func (n *Node) Holdings() (h Holdings) {
 	for _, g := range n.edge.Groups() {
-		if x := g.transient(); x != nil {
-			h.Transient++
-			h.Queued += len(x.queue)
-			h.Orders += len(x.orders) + len(x.awaitHeir)
-			if x.busy != nil {
-				h.Steps++
-			}
-			if x.place != 0 {
-				h.Places++
-			}
+		x := g.transient()
+		if x == nil {
+			continue
+		}
+		h.Transient++
+		h.Queued += len(x.queue)
+		h.Orders += len(x.orders) + len(x.awaitHeir)
+		if x.busy != nil {
+			h.Steps++
+		}
+		if x.place != 0 {
+			h.Places++
 		}
 	}
 	m, d := &n.muster, &n.draining

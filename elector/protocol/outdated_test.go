@@ -17,6 +17,7 @@ import (
 
 // Outdated and OlderProcess are what the node reports.
 func (f *flock) Outdated(err error) { f.write("outdated: %v", err) }
+
 func (f *flock) OlderProcess(peer string, start, known uint64) {
 	f.write("%s speaks as of start %d, known is %d", peer, start, known)
 }

@@ -152,13 +152,11 @@ func (s *struck) pass(most time.Duration, until func() bool) bool {
 		due := s.coming
 		s.coming = nil
 		for _, c := range due {
-			if s.now < c.at {
+			if s.now < c.at || s.now < s.stands { // it may stand still again
 				rest = append(rest, c)
-			} else if s.now >= s.stands {
-				s.next = s.k.Step(s.now, c.in, s)
-			} else {
-				rest = append(rest, c) // it stands still again
+				continue
 			}
+			s.next = s.k.Step(s.now, c.in, s)
 		}
 		s.coming = append(s.coming, rest...)
 		if s.now >= s.next && s.now >= s.stands {
