@@ -72,7 +72,7 @@ func (e beatEdge) HoldShared(number uint32, until time.Duration) {
 
 // Outdated reports that this node stops for good.
 func (e beatEdge) Outdated(err error) {
-	e.host.log.Error("this node stops for good, and its store must not be used again", "node", e.host.config.Self, "error", err)
+	e.host.log.Error("this node stops for good, and its store must not be used again", "error", err)
 }
 
 // OlderProcess warns of a peer whose store was put back, or of which two processes run.
