@@ -17,6 +17,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/examples/ledger/client"
+	"github.com/hustings/hustings/examples/ledger/engine"
 	"github.com/hustings/hustings/examples/ledger/internal/history"
 	"github.com/hustings/hustings/examples/ledger/ledgerpb"
 	"github.com/hustings/hustings/memberstate"
@@ -87,6 +88,7 @@ func (w *World) Play() {
 	w.compare()
 	w.serve()
 	w.compare()
+	w.givesBack()
 	for _, n := range w.nodes {
 		w.end(n)
 	}
@@ -338,6 +340,26 @@ func (w *World) serve() {
 			}
 			if time.Since(began) > 10*time.Second {
 				w.fail("%s has what its leaders have, and does not serve", n.id)
+				return
+			}
+		}
+	}
+}
+
+// givesBack waits until no node holds anything for work that is over.
+func (w *World) givesBack() {
+	for _, n := range w.nodes {
+		for began := time.Now(); ; time.Sleep(w.timing.Heartbeat) {
+			p := n.running()
+			if p == nil || w.isBroken() {
+				return
+			}
+			held, err := p.engine.Holdings()
+			if err == nil && held == (engine.Holdings{}) {
+				break
+			}
+			if time.Since(began) > 20*w.timing.Heartbeat {
+				w.fail("it is quiet, and %s still holds %+v (%v)", n.id, held, err)
 				return
 			}
 		}
