@@ -144,7 +144,9 @@ func (w *World) strike() {
 	w.mu.Lock()
 	w.faults = append(w.faults, k.name+" "+n.id)
 	w.mu.Unlock()
-	k.does(n)
+	for k.does(n); w.random.IntN(4) == 0; k.does(n) { // the same may come again before all have coped with it
+		time.Sleep(time.Duration(w.random.Int64N(int64(2 * w.timing.Heartbeat))))
+	}
 }
 
 func (w *World) losePower(n *node) {
