@@ -18,8 +18,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// hanging is a store that gives every lease, and of which every other call of each kind fails when its time is up; every third
-// one hangs beyond that.
+// hanging is a store that gives every lease, and of which every other call of each kind fails when its time is up;
+// every third one hangs beyond that.
 type hanging struct {
 	Store // for what a keeper does not call
 	mu    sync.Mutex

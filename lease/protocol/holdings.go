@@ -2,7 +2,8 @@
 //
 // Every place, turn and count that a piece of work takes is given back when the work ends, on each of its ways to
 // end. Whoever forgets one of them breaks nothing at first; calls wait for places that nobody has, and one day a lease
-// is not renewed, or a session does not end. So the simulator looks for what is left when nothing has happened for long.
+// is not renewed, or a session does not end. So the simulator looks for what is left when nothing has happened for
+// long.
 
 package protocol
 

@@ -1,5 +1,5 @@
-// Trouble twice within one operation: whatever the first two calls of a kind suffer, the candidate serves again soon, and
-// nothing is left of them.
+// Trouble twice within one operation: whatever the first two calls of a kind suffer, the candidate serves again
+// soon, and nothing is left of them.
 
 package protocol
 
@@ -62,7 +62,8 @@ func (s *struck) in(wait time.Duration, in Input) {
 	s.coming = append(s.coming, coming{s.now + wait, in})
 }
 
-// suffer sends the result of a call: what happens if it goes well, or fails. A call that is not carried out does nothing.
+// suffer sends the result of a call: what happens if it goes well, or fails. A call that is not carried out does
+// nothing.
 func (s *struck) suffer(of operation, patience time.Duration, well func() Input, fails Input) {
 	if of != s.suffers || len(s.with) == 0 {
 		s.in(time.Millisecond, well())
@@ -152,7 +153,7 @@ func (s *struck) pass(most time.Duration, until func() bool) bool {
 		due := s.coming
 		s.coming = nil
 		for _, c := range due {
-			if s.now < c.at || s.now < s.stands { // it may stand still again
+			if s.now < max(c.at, s.stands) { // it may stand still again
 				rest = append(rest, c)
 				continue
 			}
@@ -230,8 +231,8 @@ func TestTroubleThatComesTwiceWithinOneOperationIsOverSoonAndLeavesNothing(t *te
 	}
 }
 
-// A candidate whose releases all fail holds nothing up for longer than its lease lasts: alone, it leads again when it has
-// stood back for two polls, however often it has seen its old lease meanwhile.
+// A candidate whose releases all fail holds nothing up for longer than its lease lasts: alone, it leads again when
+// it has stood back for two polls, however often it has seen its old lease meanwhile.
 func TestACandidateThatCouldNotReleaseItsLeaseLeadsAgainSoonAfterItsEnd(t *testing.T) {
 	s := &struck{now: time.Hour, record: Record{Name: "g", Released: true}, suffers: "release"}
 	s.random = rand.New(rand.NewPCG(1, 1))

@@ -97,8 +97,8 @@ func TestAPeerThatIsBackIsConnectedWithinTheLongestWait(t *testing.T) {
 	})
 }
 
-// A connection may be replaced twice while the peer is probed because an earlier one broke. The answer to that probe says
-// nothing about the third, and each of the others has hung up once.
+// A connection may be replaced twice while the peer is probed because an earlier one broke. The answer to that probe
+// says nothing about the third, and each of the others has hung up once.
 func TestAConnectionThatIsReplacedTwiceDuringAProbe(t *testing.T) {
 	l, told := linkTo(t)
 	hungUp := map[uint64]int{}

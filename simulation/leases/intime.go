@@ -1,7 +1,7 @@
 // How late: what must follow within a time, also while faults strike.
 //
-// The bounds follow from the intervals of the candidate, and hold by its own clock. Nothing is demanded of a process that
-// stood still meanwhile, nor where drivers hang: those keep the places that later calls wait for.
+// The bounds follow from the intervals of the candidate, and hold by its own clock. Nothing is demanded of a process
+// that stood still meanwhile, nor where drivers hang: those keep the places that later calls wait for.
 
 package leases
 
@@ -52,7 +52,8 @@ func (n *candidate) releases(of int) {
 // vacates checks that an office is over when its lease is, unless the last attempt to release it is still waited for.
 func (n *candidate) vacates(of int) {
 	s, t := &n.seats[of], n.options.timing
-	n.inTime(s.awaited.vacancy, max(s.awaited.vacancy, s.asked+t.TTL-t.DriftMargin, s.awaited.release), 0, "ends its office of "+names[of])
+	over := max(s.awaited.vacancy, s.asked+t.TTL-t.DriftMargin, s.awaited.release)
+	n.inTime(s.awaited.vacancy, over, 0, "ends its office of "+names[of])
 	s.awaited, s.inOffice = awaited{}, false
 }
 

@@ -12,6 +12,7 @@
 //	read.go       reading, by lease and by quorum
 //	transfer.go   followers that are too far behind
 //	keys.go       where things are on disk
+//	holdings.go   what must be given back
 //
 // hustings decides who leads, in which term, and who may take over. Everything about entries is here.
 package engine

@@ -7,6 +7,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -79,7 +80,7 @@ func (s *shard) countRows(h *Holdings) error {
 	for ok := rows.First(); ok; ok = rows.Next() {
 		key := rows.Key()
 		switch {
-		case string(key[:len(own)]) != string(own):
+		case !bytes.HasPrefix(key, own):
 			h.Leftovers++
 		case key[len(own)] == keyOfSessions:
 			open = append(open, binary.BigEndian.Uint64(key[len(sessions)-8:]))

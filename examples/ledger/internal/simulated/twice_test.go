@@ -30,8 +30,8 @@ func (q *quiet) sendsParts(more int64) {
 	}
 }
 
-// The way of a state may break twice: its follower is cut off, or is restarted, or loses its power. It gets there all the same,
-// and neither side keeps anything of the attempts.
+// The way of a state may break twice: its follower is cut off, or is restarted, or loses its power. It gets there
+// all the same, and neither side keeps anything of the attempts.
 func TestAStateWhoseWayBreaksTwiceGetsThere(t *testing.T) {
 	for name, breaks := range map[string]func(*quiet, *node){
 		"cut off": func(q *quiet, n *node) {
@@ -39,7 +39,7 @@ func TestAStateWhoseWayBreaksTwiceGetsThere(t *testing.T) {
 			<-time.After(3 * q.timing.Heartbeat)
 			q.isLinked(n, true)
 		},
-		"restarted": func(q *quiet, n *node) {
+		"restarted": func(_ *quiet, n *node) {
 			now, cancel := context.WithCancel(context.Background())
 			cancel()
 			n.stop(now)
@@ -70,7 +70,8 @@ func TestAStateWhoseWayBreaksTwiceGetsThere(t *testing.T) {
 	}
 }
 
-// Clients may give up while writes are paused for a handover that takes long, again and again. The room of their commands is given back.
+// Clients may give up while writes are paused for a handover that takes long, again and again. The room of their
+// commands is given back.
 func TestClientsThatGiveUpDuringTwoPausesLeaveNothing(t *testing.T) {
 	inQuiet(t, func(*World) {}, func(q *quiet) {
 		for range 2 {
@@ -120,7 +121,8 @@ func TestANewLeaderServesAtOnce(t *testing.T) {
 	})
 }
 
-// A follower that was cut off is sent what it lacks within as many beats as a leader at most waits for an answer, after the link is there again.
+// A follower that was cut off is sent what it lacks within as many beats as a leader at most waits for an answer,
+// after the link is there again.
 func TestAFollowerThatIsBackIsSentWhatItLacksInTime(t *testing.T) {
 	inQuiet(t, func(*World) {}, func(q *quiet) {
 		away := q.follows()
