@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hustings/hustings/internal/between"
 )
 
 // ownTests are those of the mutant's package.
@@ -141,6 +143,9 @@ func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags 
 	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag == inDatabases })
 	args := slices.Concat([]string{"test", "-failfast", "-vet=off", "-timeout", limit.String()}, flags, []string{of.name})
 	cmd := h.goTool(ctx, of.module, args...)
+	if slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "-overlay=") }) {
+		cmd.Env = append(cmd.Env, between.Overlay+"="+h.overlay) // for tests that rebuild their package
+	}
 	if databases {
 		dir, env := cmd.Dir, slices.Concat(cmd.Env, []string{"HUSTINGS_TEST_ALL=yes"})
 		cmd = exec.CommandContext(ctx, "bash", slices.Concat([]string{"./with", "clock", "postgres", "mariadb", "redis", "etcd", "--", "go"}, args)...)
