@@ -50,7 +50,7 @@ func (e *engine) Hold(until time.Duration) {
 		l.Watch(e.Host().elapsed, func() { e.lapse(l) })
 		x.lease.Store(l)
 	default:
-		l.Leave(e.Host().elapsed)
+		l.Leave()
 		l.Extend(until, e.Host().now)
 	}
 }

@@ -58,6 +58,22 @@ func (e *end) extend(until, now time.Duration) {
 	}
 }
 
+// mostLate is how late a timer may be set, because the clock was read before that.
+const mostLate = time.Millisecond
+
+// arm has a timer ring at the end, or at once if that is past. Once the timer is set it looks again at both, the end and the clock: whoever changes the
+// end arms the timer after that, so at least one of the two sees the other; and a process that is paused between the
+// clock and the timer would have it ring late.
+func (e *end) arm(timer *time.Timer, clock func() time.Duration) {
+	for {
+		at, now := e.load(), clock()
+		timer.Reset(time.Duration(at) - now)
+		if e.load() == at && clock()-now < mostLate {
+			return
+		}
+	}
+}
+
 // Lease is a leader's lease until a time of its clock. The clock may count from any time.
 type Lease struct {
 	Term   memberstate.Term
@@ -65,6 +81,7 @@ type Lease struct {
 	shared atomic.Pointer[Shared] // whose end counts, too; nil: it shares none
 	over   atomic.Bool            // it was ended, or its owner was told that it has run out
 	timer  *time.Timer            // nil before Watch
+	clock  func() time.Duration   // that of Watch
 	lapsed func()
 
 	closes func() // see Share; guarded by the shared lease's mu
@@ -86,7 +103,7 @@ func (l *Lease) Until() time.Duration { return time.Duration(l.own.load()) }
 func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
 	until, held, found := l.holds(now)
 	if found && l.timer != nil {
-		l.timer.Reset(0)
+		l.own.arm(l.timer, l.clock)
 	}
 	return until, held
 }
@@ -128,9 +145,8 @@ func (l *Lease) Share(s *Shared, closes func()) {
 	l.shared.Store(s)
 }
 
-// Leave has the lease last by itself again, until the time until which the shared one lasts now. The clock is that of
-// Watch.
-func (l *Lease) Leave(clock func() time.Duration) {
+// Leave has the lease last by itself again, until the time until which the shared one lasts now.
+func (l *Lease) Leave() {
 	s := l.shared.Load()
 	if s == nil {
 		return
@@ -143,25 +159,25 @@ func (l *Lease) Leave(clock func() time.Duration) {
 	l.shared.Store(nil)
 	s.remove(l)
 	if l.timer != nil {
-		l.timer.Reset(l.Until() - clock())
+		l.own.arm(l.timer, l.clock)
 	}
 }
 
 // Watch calls lapsed once when the lease runs out, unless End is called before. While the lease is held because it is
 // shared, no timer runs: the shared lease has one.
 func (l *Lease) Watch(clock func() time.Duration, lapsed func()) {
-	l.lapsed = lapsed
+	l.clock, l.lapsed = clock, lapsed
 	l.timer = time.AfterFunc(time.Hour, func() {
 		now := clock()
-		switch until, held, _ := l.holds(now); {
+		switch _, held, _ := l.holds(now); {
 		case l.over.Load():
 		case !held:
 			l.tell()
-		case until == l.Until():
-			l.timer.Reset(until - now)
+		case l.own.load().Holds(now):
+			l.own.arm(l.timer, clock)
 		}
 	})
-	l.timer.Reset(l.Until() - clock())
+	l.own.arm(l.timer, clock)
 }
 
 // tell tells the owner once that the lease is over, unless it was ended.
@@ -197,16 +213,16 @@ func NewShared(until time.Duration, clock func() time.Duration, lapsed func()) *
 	s.end.at.Store(int64(until))
 	s.timer = time.AfterFunc(time.Hour, func() {
 		now := clock()
-		switch until, held := s.end.holds(now); {
+		switch _, held := s.end.holds(now); {
 		case s.over.Load():
 		case held:
-			s.timer.Reset(until - now)
+			s.end.arm(s.timer, clock)
 		case s.over.CompareAndSwap(false, true):
 			s.close(now)
 			lapsed()
 		}
 	})
-	s.timer.Reset(until - clock())
+	s.end.arm(s.timer, clock)
 	return s
 }
 

@@ -38,7 +38,7 @@ func pair(t *testing.T) (*Lease, *Shared) {
 func TestALeaseIsHeldWhileItLeaves(t *testing.T) {
 	l, s := pair(t)
 	l.Share(s, func() {})
-	joinOrLeave(s, func() { l.Leave(func() time.Duration { return 20 }) }, func() {
+	joinOrLeave(s, func() { l.Leave() }, func() {
 		for l.shared.Load() != nil {
 			runtime.Gosched()
 		}

@@ -59,22 +59,21 @@ func TestALeaseThatHasRunOutIsNotHeldAgainByJoining(t *testing.T) {
 	l.Share(s, nil)
 	_, held = l.Holds(9)
 	assert.False(t, held)
-	l.Leave(func() time.Duration { return 9 })
+	l.Leave()
 	_, held = l.Holds(9)
 	assert.False(t, held)
 }
 
 // A lease that has left keeps the end that it had, and gets no later one.
 func TestALeaseTakesItsEndAlong(t *testing.T) {
-	clock := func() time.Duration { return 9 }
 	l, s := office.NewLease(1, 10), shared(t, 20)
 	l.Share(s, nil)
-	l.Leave(clock)
+	l.Leave()
 	s.Extend(30, 9)
 	until, held := l.Holds(19)
 	assert.EqualValues(t, 20, until)
 	assert.True(t, held)
-	l.Leave(clock)
+	l.Leave()
 	assert.EqualValues(t, 20, l.Until(), "it has left already")
 	_, held = l.Holds(20)
 	assert.False(t, held)
@@ -82,14 +81,14 @@ func TestALeaseTakesItsEndAlong(t *testing.T) {
 
 	longer := office.NewLease(1, 40)
 	longer.Share(s, nil)
-	longer.Leave(clock)
+	longer.Leave()
 	assert.EqualValues(t, 40, longer.Until(), "its own end is not taken back")
 
 	over := office.NewLease(1, 10)
 	over.Share(s, nil)
 	_, held = over.Holds(30)
 	assert.False(t, held)
-	over.Leave(clock)
+	over.Leave()
 	_, held = over.Holds(9)
 	assert.False(t, held)
 }
@@ -112,8 +111,8 @@ func TestASharedLeaseClosesAllThatShareIt(t *testing.T) {
 		s.Extend(3*time.Second, clock())
 		<-time.After(time.Second)
 		leases[0].End()
-		leases[1].Leave(clock)
-		leases[2].Leave(clock)
+		leases[1].Leave()
+		leases[2].Leave()
 		leases[2].Extend(5*time.Second, clock())
 		<-time.After(time.Minute)
 		synctest.Wait()
@@ -216,7 +215,7 @@ func TestReadersOfASharedLease(t *testing.T) {
 		for now.Load() < 1500 {
 			now.Add(100)
 		}
-		l.Leave(clock)
+		l.Leave()
 		s.Extend(5000, clock())
 		for now.Load() < 3000 {
 			now.Add(100)
