@@ -252,6 +252,7 @@ func (l *link) begin(c *connection) error {
 	}
 	another := !two && l.incarnation != 0 && l.incarnation != c.incarnation
 	l.latest, l.current, l.incarnation, l.suspect = *c, c, c.incarnation, nil
+	l.forget() // under the lock: what is queued from now on waits for this connection, or for a later one
 	l.mu.Unlock()
 
 	why := status.Error(codes.Aborted, "the peer has opened another connection")
@@ -262,7 +263,6 @@ func (l *link) begin(c *connection) error {
 		before.hangUp(why)
 	}
 	l.transport.counts.connected.Add(1)
-	l.forget()
 	l.transport.log.Info("connected", "peer", l.peer)
 	if another {
 		l.transport.reportLost(l.peer, "it has been restarted")
