@@ -124,13 +124,14 @@ func Draw(seed uint64, f Fixed) Options {
 // crowd has more groups miss their leaders at a time than may have campaigns under way, with more voters than usual, and
 // for as long as if they were few. So campaigns wait for each other, for disks and for engines, again and again.
 func crowd(o *Options, f Fixed, r *rand.Rand) {
+	members, groups := 5+r.IntN(3), 5+r.IntN(8)
+	o.Campaigns = 1 + r.IntN(3)
 	if f.Members == 0 {
-		o.Members = 5 + r.IntN(3)
+		o.Members = members
 	}
 	if f.Groups == 0 {
-		o.Groups = 5 + r.IntN(8)
+		o.Groups = groups
 	}
-	o.Campaigns = 1 + r.IntN(3)
 	if f.Duration == 0 {
 		o.Duration = longEnough(o.Timing, fewGroups)
 	}

@@ -21,12 +21,13 @@ const (
 )
 
 // replacesSoon cuts off the node that leads the most groups. It does so where nothing makes the others wait for longer: all have the
-// same settings and sound clocks, and as many campaigns may be under way as groups lose their leader.
+// same settings and sound clocks, messages are fast, and as many campaigns may be under way as groups lose their leader.
 func (w *world) replacesSoon(core []int) {
 	before := w.reigns(core)
 	gone := slices.MaxFunc(core, func(a, b int) int { return cmp.Compare(w.leads(a, before), w.leads(b, before)) })
 	most := w.options.Campaigns
-	if w.check.Over || len(core) <= w.check.Majority() || w.mixed() || w.swarm.struck[ClockBeyond] > 0 || most > 0 && w.leads(gone, before) > most {
+	slow := w.network.delay+w.network.jitter > w.options.Timing.Heartbeat/8
+	if w.check.Over || len(core) <= w.check.Majority() || slow || w.mixed() || w.swarm.struck[ClockBeyond] > 0 || most > 0 && w.leads(gone, before) > most {
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(core), func(i int) bool { return i == gone })

@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
 
@@ -107,7 +108,7 @@ var Violation = sync.OnceValues(func() (original, shrunk *trace.Trace) {
 		if err != nil {
 			panic(err)
 		}
-		if r.Violation != nil {
+		if r.Violation != nil && r.Violation.Invariant == invariant.CommittedStays {
 			return Run(o), traceOf(s.Shrink(context.Background(), nil))
 		}
 		o.Seed++
