@@ -18,20 +18,30 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Whoever comes between two statements of the loop, of a caller, of a watcher or of a timer, nobody waits in vain, watchers end with what is
-// newest, and Lead ends with its lease.
+// Whoever comes between two statements of the loop, of a caller, of a watcher or of a timer, nobody waits in vain,
+// watchers end with what is newest, and Lead ends with its lease.
 func TestOthersMayComeBetweenTheStatementsOfTheShell(t *testing.T) {
 	if !between.Rebuild(t, "../internal/office", "../internal/level") {
 		return
 	}
 	for name, watched := range map[string]bool{"a view and those who wait for it": true, "a view that nobody waits for": false} {
 		t.Run(name, func(t *testing.T) {
-			between.All(t, true, func(t *testing.T) between.World { return viewers(t, watched) })
+			between.All(t, true, func(t *testing.T) between.World {
+				t.Helper()
+				return viewers(t, watched)
+			})
 		})
 	}
 	t.Run("watches of all groups", func(t *testing.T) { between.All(t, true, watchersOfAll) })
 	t.Run("Lead and its lease", func(t *testing.T) { between.All(t, false, leaders) })
-	t.Run("the life of a host", func(t *testing.T) { between.All(t, false, lives) })
+	for name, runs := range map[string]bool{"the life of a host": true, "a host without groups that run": false} {
+		t.Run(name, func(t *testing.T) {
+			between.All(t, false, func(t *testing.T) between.World {
+				t.Helper()
+				return lives(t, runs)
+			})
+		})
+	}
 }
 
 const theLoop = "the loop"
@@ -77,6 +87,7 @@ func (r *readers) add(one *reader) {
 
 // viewers watch one group, one of them from the beginning if it is watched.
 func viewers(t *testing.T, watched bool) between.World {
+	t.Helper()
 	_, e := withoutLoop(t)
 	var all readers
 	watch := func() {
@@ -112,6 +123,7 @@ func viewers(t *testing.T, watched bool) between.World {
 			}},
 		},
 		Judge: func(t *testing.T) {
+			t.Helper()
 			for range 2 { // all wait for the next one, too
 				synctest.Wait()
 				for _, r := range all.all {
@@ -129,6 +141,7 @@ func viewers(t *testing.T, watched bool) between.World {
 
 // watchersOfAll watch all groups of a host.
 func watchersOfAll(t *testing.T) between.World {
+	t.Helper()
 	h := IsolatedHost(t, new(memberstate.MemStore))
 	groups := []*Elector{MustJoin(t, h, GroupOf("a", "n0")), MustJoin(t, h, GroupOf("b", "n0"))}
 	show := func(i int, n memberstate.Term) { (*engine)(groups[i]).Show(protocol.View{Term: n}) }
@@ -160,7 +173,7 @@ func watchersOfAll(t *testing.T) between.World {
 			{Name: "another group", Do: func() {
 				groups = append(groups, MustJoin(t, h, GroupOf("c", "n0")))
 				show(2, 1)
-			}, Of: theLoop},
+			}, Of: theLoop, Later: true},
 			{Name: "a group that joins again", Do: func() {
 				assert.NoError(t, groups[0].Stop(context.Background()))
 				groups[0] = MustJoin(t, h, GroupOf("a", "n0"))
@@ -169,6 +182,7 @@ func watchersOfAll(t *testing.T) between.World {
 			{Name: "a watch comes and goes", Do: func() { h.watchers.end(h.watchers.begin()) }, Later: true},
 		},
 		Judge: func(t *testing.T) {
+			t.Helper()
 			synctest.Wait()
 			for _, r := range all.all {
 				for _, e := range groups {
@@ -186,6 +200,7 @@ func watchersOfAll(t *testing.T) between.World {
 
 // leaders lead under a lease: Lead's context ends when that ends, and the loop is told how.
 func leaders(t *testing.T) between.World {
+	t.Helper()
 	const until, number = 10 * time.Second, 7
 	var led, ended int
 	var mu sync.Mutex
@@ -228,6 +243,7 @@ func leaders(t *testing.T) between.World {
 			{Name: "a minute", Do: func() {}, Takes: time.Minute},
 		},
 		Judge: func(t *testing.T) {
+			t.Helper()
 			<-time.After(time.Hour)
 			synctest.Wait()
 			look()
@@ -246,13 +262,17 @@ func leaders(t *testing.T) between.World {
 	}
 }
 
-// lives are those of a host with two groups, one of which runs. Each caller is answered once, whatever begins or ends.
-func lives(t *testing.T) between.World {
+// lives are those of a host with two groups, one of which may run. Each caller is answered once, whatever begins or
+// ends.
+func lives(t *testing.T, runs bool) between.World {
+	t.Helper()
 	h := IsolatedHost(t, new(memberstate.MemStore))
 	ctx := context.Background()
 	first, second := MustJoin(t, h, GroupOf("first", "n0")), MustJoin(t, h, GroupOf("second", "n0"))
-	require.NoError(t, first.Start())
-	for first.Status().Role != memberstate.Leader {
+	if runs {
+		require.NoError(t, first.Start())
+	}
+	for runs && first.Status().Role != memberstate.Leader {
 		<-time.After(100 * time.Millisecond)
 	}
 	may := func(err error, allowed ...error) {
@@ -281,6 +301,7 @@ func lives(t *testing.T) between.World {
 			call("Nodes", func() error { _, err := h.Nodes(ctx); return err }),
 			call("SetWeight", func() error { return first.SetWeight(2) }),
 			later("Start, and Stop", 0, func() error { return errors.Join(second.Start(), second.Stop(ctx)) }),
+			later("Start of the other one", 0, first.Start),
 			later("Undrain", 0, h.Undrain),
 			later("Protect", 0, func() error { return h.Protect(true) }),
 			later("Drain", 2*time.Second, func() error {
@@ -310,6 +331,7 @@ func lives(t *testing.T) between.World {
 			}),
 		},
 		Judge: func(t *testing.T) {
+			t.Helper()
 			require.NoError(t, h.Close(ctx))
 			<-first.Done()
 			<-second.Done()

@@ -75,6 +75,7 @@ func (p *part) stop() {
 
 // keepers have two leases, one of which is held.
 func keepers(t *testing.T) between.World {
+	t.Helper()
 	store, listening := new(mem.Store), new(listeners)
 	listening.Waker = store
 	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n0", Store: store, Waker: listening, Timing: lease.DefaultTiming(), Logger: silence})
@@ -101,6 +102,7 @@ func keepers(t *testing.T) between.World {
 		},
 		Patience: 10 * time.Second, // a call of the store that was held up is repeated
 		Judge: func(t *testing.T) {
+			t.Helper()
 			second.run(t)
 			<-time.After(time.Minute)
 			synctest.Wait()
@@ -120,10 +122,41 @@ func keepers(t *testing.T) between.World {
 	}
 }
 
-// Whoever comes between two statements of a keeper, what runs leads and listens, and what has ended leaves nothing behind.
+// unreleased is a store that releases nothing.
+type unreleased struct{ lease.Store }
+
+func (unreleased) Release(context.Context, string, lease.Held) error { return assert.AnError }
+
+// refused holds a lease that cannot be released: whoever resigns is told so.
+func refused(t *testing.T) between.World {
+	t.Helper()
+	k, err := lease.NewKeeper(lease.KeeperConfig{
+		Self: "n0", Store: unreleased{new(mem.Store)}, Timing: lease.DefaultTiming(), Logger: silence,
+	})
+	require.NoError(t, err)
+	p := take(t, k, "first")
+	p.run(t)
+	for p.elector.Status().Role != memberstate.Leader {
+		<-time.After(100 * time.Millisecond)
+	}
+	return between.World{
+		Operations: []between.Operation{
+			{Name: "Resign", Takes: 10 * time.Second, Of: "its owner", Do: func() {
+				assert.Error(t, p.elector.Resign(context.Background()))
+			}},
+			{Name: "a moment", Do: func() {}, Later: true, Takes: 1},
+		},
+		Patience: 10 * time.Second,
+		Judge:    func(*testing.T) { p.stop() },
+	}
+}
+
+// Whoever comes between two statements of a keeper, what runs leads and listens, and what has ended leaves nothing
+// behind.
 func TestOthersMayComeBetweenTheStatementsOfAKeeper(t *testing.T) {
 	if !between.Rebuild(t, "mem", "../internal/office", "../internal/level") {
 		return
 	}
-	between.All(t, false, keepers)
+	t.Run("its life", func(t *testing.T) { between.All(t, false, keepers) })
+	t.Run("a release that fails", func(t *testing.T) { between.All(t, false, refused) })
 }

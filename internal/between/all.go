@@ -13,10 +13,11 @@ import (
 type Operation struct {
 	Name string
 	Do   func()
-	// Takes is how much time passes meanwhile; timers ring, and their goroutines are stopped, too. Zero: it takes no time, so it ends at once, or waits for
-	// the other one.
+	// Takes is how much time passes meanwhile; timers ring, and their goroutines are stopped, too. Zero: it takes no
+	// time, so it ends at once, or waits for the other one.
 	Takes time.Duration
-	// Of names a goroutine whose operations never run beside one another; empty: any number of goroutines may do this at once.
+	// Of names a goroutine whose operations never run beside one another; empty: any number of goroutines may do this
+	// at once.
 	Of string
 	// Later says that it only comes between the statements of others.
 	Later bool
@@ -31,8 +32,9 @@ type World struct {
 	Judge func(t *testing.T)
 }
 
-// All plays a world for all pairs of operations: at each point to which the first one comes, it stands still; the second one runs to its end, or until it
-// waits; and the first one goes on. If twice, the second one stands still, too, at each of its points, until the first one has ended.
+// All plays a world for all pairs of operations: at each point to which the first one comes, it stands still; the
+// second one runs to its end, or until it waits; and the first one goes on. If twice, the second one stands still,
+// too, at each of its points, until the first one has ended.
 func All(t *testing.T, twice bool, begin func(t *testing.T) World) {
 	t.Helper()
 	var all []Operation

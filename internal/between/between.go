@@ -1,12 +1,13 @@
 // Package between lets a test have others come between any two statements of a goroutine.
 //
-// Two statements of which the second makes true what the first has promised, such as a view that is stored and its watchers
-// that are woken, leave a window between them. Nothing but luck opens it: a bubble of package synctest runs a goroutine until
-// it waits, and the race detector sees no race where all is atomic. So Rebuild rebuilds a package with a call of Point before each of
-// its statements, whatever they are in that moment, and All has another operation come at each of these points. What ships has no such calls.
+// Two statements of which the second makes true what the first has promised, such as a view that is stored and its
+// watchers that are woken, leave a window between them. Nothing but luck opens it: a bubble of package synctest runs
+// a goroutine until it waits, and the race detector sees no race where all is atomic. So Rebuild rebuilds a package
+// with a call of Point before each of its statements, whatever they are in that moment, and All has another operation
+// come at each of these points. What ships has no such calls.
 //
-// All is deterministic as far as the operations are. It runs them in bubbles, in which locks wait as channels do (see Lock), so it knows
-// that an operation waits for another one without asking a clock.
+// All is deterministic as far as the operations are. It runs them in bubbles, in which locks wait as channels do (see
+// Lock), so it knows that an operation waits for another one without asking a clock.
 package between
 
 import (

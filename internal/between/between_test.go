@@ -100,7 +100,9 @@ func TestAMutantIsWoven(t *testing.T) {
 
 // What ships has no points.
 func TestNothingThatShipsImportsThis(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{.Imports}}", "../../elector/...", "../../rpc/...", "../../lease/...", "../office").CombinedOutput()
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{.Imports}}",
+		"../../elector/...", "../../rpc/...", "../../lease/...", "../office")
+	out, err := list.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.NotContains(t, string(out), itself)
 }

@@ -26,8 +26,9 @@ const (
 	woven  = "HUSTINGS_TEST_WOVEN" // set in the tests of a rebuilt package
 )
 
-// Rebuild rebuilds the package that is tested, and those in other directories, with points, runs the test again in there, and returns
-// false. In there it returns true. What is rebuilt is not tried under the race detector, which finds other things.
+// Rebuild rebuilds the package that is tested, and those in other directories, with points, runs the test again in
+// there, and returns false. In there it returns true. What is rebuilt is not tried under the race detector, which
+// finds other things.
 func Rebuild(t *testing.T, directories ...string) bool {
 	t.Helper()
 	if os.Getenv(woven) != "" {
@@ -54,7 +55,8 @@ func Rebuild(t *testing.T, directories ...string) bool {
 // overlay says which source is read instead of another one, as the go command's flag does.
 type overlay struct{ Replace map[string]string }
 
-// weaveAll weaves all sources of packages, and returns the overlay's file. The test may run with an overlay itself, which has a mutant.
+// weaveAll weaves all sources of packages, and returns the overlay's file. The test may run with an overlay itself,
+// which has a mutant.
 func weaveAll(there string, directories []string) (string, error) {
 	var mutant overlay
 	if name := os.Getenv(Overlay); name != "" {

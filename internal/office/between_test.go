@@ -145,11 +145,15 @@ func (w *watched) end() {
 	w.lease.End()
 }
 
-// judge lets time pass. The owner of a lease that somebody has found over is told at once; otherwise when it is over, though nobody looks.
+// judge lets time pass. The owner of a lease that somebody has found over is told at once; otherwise when it is over,
+// though nobody looks.
 func (w *watched) judge(t *testing.T) {
+	t.Helper()
 	<-time.After(1)
 	synctest.Wait()
+	past := max(w.lease.Until(), w.shared.Until()) < w.clock()
 	w.mu.Lock()
+	assert.False(t, past && !w.ended && w.told+w.closed == 0, "nobody was told in time that the lease is over")
 	assert.False(t, w.over && !w.ended && w.told+w.closed == 0, "nobody was told at once that the lease was found over")
 	w.mu.Unlock()
 	<-time.After(24 * time.Hour)
@@ -165,8 +169,8 @@ func (w *watched) judge(t *testing.T) {
 	w.shared.End()
 }
 
-// The loop extends a lease, shares it, leaves, and ends it; anybody looks at it; and timers ring. Whoever comes between, a lease that was over is
-// not held again, one that is granted is held, and its owner is told of its end.
+// The loop extends a lease, shares it, leaves, and ends it; anybody looks at it; and timers ring. Whoever comes
+// between, a lease that was over is not held again, one that is granted is held, and its owner is told of its end.
 func TestOthersMayComeBetweenTheStatementsOfALease(t *testing.T) {
 	if !between.Rebuild(t) {
 		return
@@ -177,6 +181,7 @@ func TestOthersMayComeBetweenTheStatementsOfALease(t *testing.T) {
 		shares := passed == 0 || passed > own
 		t.Run(name, func(t *testing.T) {
 			between.All(t, true, func(t *testing.T) between.World {
+				t.Helper()
 				w := begin(t, shares)
 				if name == "extended" {
 					w.extend() // its timer rings before it is over

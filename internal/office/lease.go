@@ -61,9 +61,9 @@ func (e *end) extend(until, now time.Duration) {
 // mostLate is how late a timer may be set, because the clock was read before that.
 const mostLate = time.Millisecond
 
-// arm has a timer ring at the end, or at once if that is past. Once the timer is set it looks again at both, the end and the clock: whoever changes the
-// end arms the timer after that, so at least one of the two sees the other; and a process that is paused between the
-// clock and the timer would have it ring late.
+// arm has a timer ring at the end, or at once if that is past. Once the timer is set it looks again at both, the end
+// and the clock: whoever finds the end past arms the timer after that, so at least one of the two sees the other; and a
+// process that is paused between the clock and the timer would have it ring late.
 func (e *end) arm(timer *time.Timer, clock func() time.Duration) {
 	for {
 		at, now := e.load(), clock()

@@ -115,6 +115,7 @@ func (p *replaced) send(group string) {
 
 // judge finds that the newest connection carries messages, and that all others have ended.
 func (p *replaced) judge(t *testing.T) {
+	t.Helper()
 	synctest.Wait()
 	p.link.mu.Lock()
 	current, latest := p.link.current, p.link.latest.number
@@ -154,6 +155,7 @@ func TestOthersMayComeBetweenTheStatementsOfALink(t *testing.T) {
 }
 
 func connections(t *testing.T) between.World {
+	t.Helper()
 	p := newReplaced(t)
 	p.connect(7)
 	synctest.Wait()
@@ -173,6 +175,7 @@ func connections(t *testing.T) between.World {
 
 // A message that was queued for a connection goes out on it, however late another one that it has replaced goes on.
 func waiting(t *testing.T) between.World {
+	t.Helper()
 	p, queued := newReplaced(t), make(map[uint64]string)
 	connect := func(group string) func() {
 		return func() {
@@ -191,6 +194,7 @@ func waiting(t *testing.T) between.World {
 			{Name: "another one", Do: connect("2")},
 		},
 		Judge: func(t *testing.T) {
+			t.Helper()
 			now, cancel := context.WithCancel(context.Background())
 			cancel()
 			_, batch, _ := p.link.queue.take(now, nil)
