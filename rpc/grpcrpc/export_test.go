@@ -62,7 +62,7 @@ func (t *Transport) Holdings() (h Holdings) {
 		if c.place != nil && c.timer != nil {
 			h.Timers++
 		}
-		if c.calls == nil || !c.known.Load() {
+		if !c.known.Load() || c.calls == nil { // in this order: its calls are set before it is known
 			continue
 		}
 		c.calls.mu.Lock()

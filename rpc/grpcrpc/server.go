@@ -122,8 +122,8 @@ func (d serverCreds) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo
 		}
 		return nil, nil, err
 	}
-	came.known.Store(true)
 	came.calls = newCalls(secured, func(why Refusal, err error) { came.refuse(why, "error", err) })
+	came.known.Store(true)
 	return came.calls, handshake{info, came.meter, came}, nil
 }
 
