@@ -98,9 +98,10 @@ func TestACampaignThatIsOverDoesNotEndTheNextOneOfItsGroup(t *testing.T) {
 	stands(t, b, c)
 }
 
-// Its alarm rings while the engine is asked about another's pre-vote. It cannot begin before that is answered.
-func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
-	a := newRecorders(t, 3)[0]
+// heldUp is a node that may have one campaign under way, and waits for the engine because of another's pre-vote. Its alarm rings at a time.
+func heldUp(t *testing.T) (a *recorder, at time.Duration) {
+	t.Helper()
+	a = newRecorders(t, 3)[0]
 	a.node.LimitCampaigns(1)
 	a.start()
 	at, waits := a.node.Next()
@@ -109,6 +110,12 @@ func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
 		Group: a.group.name, From: "n1", To: "n0", Voters: a.group.Members.Digest(), Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1},
 	})
 	require.NotNil(t, a.group.busy())
+	return a, at
+}
+
+// Its alarm rings while the engine is asked about another's pre-vote. It cannot begin before that is answered.
+func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
+	a, at := heldUp(t)
 	a.node.At(at + a.group.Rules.Timing.Detection()) // n1 may be gone by now
 	a.node.EndTurn()
 	require.Equal(t, 1, a.node.muster.open)
@@ -119,15 +126,7 @@ func TestACampaignThatCannotBeginYetKeepsItsPlace(t *testing.T) {
 
 // Otherwise all groups that a disk or an engine has held up would stand at once when it goes on.
 func TestACampaignThatIsHeldUpForLongQueuesAgain(t *testing.T) {
-	a := newRecorders(t, 3)[0]
-	a.node.LimitCampaigns(1)
-	a.start()
-	at, waits := a.node.Next()
-	require.True(t, waits)
-	a.node.Deliver(&a.group, &rpc.Message{
-		Group: a.group.name, From: "n1", To: "n0", Voters: a.group.Members.Digest(), Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1},
-	})
-	require.NotNil(t, a.group.busy())
+	a, at := heldUp(t)
 	a.node.At(at) // its alarm rings and waits, with a place
 	a.node.EndTurn()
 	require.Equal(t, 1, a.node.muster.open)
