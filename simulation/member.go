@@ -211,6 +211,12 @@ func (m *member) Ended(err error) {
 	}
 }
 
+// needsAll are the invariants that need all members that were healed.
+var needsAll = []invariant.Invariant{
+	invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.ChangesQuietly, invariant.PreferredLeads, invariant.AbleLeads,
+	invariant.LeadsAllTheSame, invariant.DrainEnds, invariant.GetsEven, invariant.OneTable, invariant.InTime,
+}
+
 // foundOut is called when a member finds that its ledger or its store is not what it was. This must
 // come from a broken assumption or a careless engine. The members need not agree on a leader then.
 func (m *member) foundOut(err error) {
@@ -221,8 +227,8 @@ func (m *member) foundOut(err error) {
 	if w.tells(RolledBack); w.twin != nil {
 		w.tells(Twin)
 	}
-	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.ChangesQuietly, invariant.PreferredLeads, invariant.AbleLeads, invariant.LeadsAllTheSame} {
-		c.Excuse(liveness)
+	for _, i := range needsAll {
+		c.Excuse(i)
 	}
 }
 

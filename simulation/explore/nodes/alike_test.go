@@ -62,7 +62,7 @@ func goOn(t *testing.T, all *parcels, random *rand.Rand, a, b *process, moment i
 			in = firstParcel + input(random.IntN(len(all.all)))
 			q = &all.all[in-firstParcel]
 		}
-		if q != nil && (q.to != a.index || q.isAnswerToCome(a)) {
+		if q != nil && (q.to != a.index || q.isAnswerToCome(a) || q.isToLater(a)) {
 			continue
 		}
 		moment += random.IntN(8) / 7
@@ -80,6 +80,17 @@ func goOn(t *testing.T, all *parcels, random *rand.Rand, a, b *process, moment i
 // numbers to heartbeats that they are yet to send.
 func (p *parcel) isAnswerToCome(to *process) bool {
 	return p.beat == nil && p.message.Kind == rpc.HeartbeatResponse && p.message.Round > to.members[0].beat
+}
+
+// isToLater says whether it is meant for a process that is yet to start.
+func (p *parcel) isToLater(to *process) bool {
+	switch {
+	case p.beat != nil:
+		return p.beat.Of > to.disk.starts
+	case p.message.Bond != nil:
+		return p.message.Bond.Of > to.disk.starts
+	}
+	return false
 }
 
 // kindsOf are what was sent, without numbers.

@@ -131,6 +131,10 @@ func (p *process) endTurn() {
 func (p *process) saved() {
 	for _, r := range p.batch {
 		place := slices.Index(groupNames[:], r.Group)
+		if place < 0 { // no disk is put back here, so no process is outdated
+			p.violated(invariant.LegalStep, "it takes its store for outdated")
+			continue
+		}
 		d := &p.disk
 		d.records[place] = r
 		if at := &d.votes[place][min(r.Term, mostTerms+1)]; r.Vote != "" && *at == 0 {
