@@ -68,12 +68,14 @@ func withFleetOf(t *testing.T, f *fleet, play func(*fleet)) {
 			f.stores[i] = new(memberstate.MemStore)
 			f.start(i)
 		}
+		defer func() { // also if the play fails, or the bubble would only say that something still runs
+			for _, h := range f.hosts {
+				assert.NoError(t, h.Close(endedContext()))
+			}
+		}()
 		<-time.After(3 * time.Second)
 		synctest.Wait()
 		play(f)
-		for _, h := range f.hosts {
-			require.NoError(t, h.Close(endedContext()))
-		}
 	})
 }
 

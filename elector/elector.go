@@ -75,32 +75,46 @@ func (e *Elector) Members() []memberstate.Member { return e.group.Members.List()
 
 // Run takes part in the group until the context ends, and then stops as Stop
 // does. It returns once Lead and every goroutine have ended: nil if the context
-// ended, or the error that stopped the member.
+// ended, or the error that stopped the member. If the context has ended and the store does not answer for a detection
+// time, Run returns ErrStoreSilent; the member ends when the store answers.
 func (e *Elector) Run(ctx context.Context) error {
-	if err := e.Start(); err != nil {
+	if err := e.markStarted(); err != nil {
 		return err
+	}
+	started := e.Host().start(e)
+	select {
+	case <-started.done:
+		if err := started.failed.err(); err != nil {
+			return err
+		}
+	case <-ctx.Done():
 	}
 	select {
 	case <-ctx.Done():
-		return e.Stop(context.WithoutCancel(ctx))
+		e.beginStop()
 	case <-e.Done():
-		e.Host().awaitLoop()
-		return e.Err()
 	}
-}
-
-// Start begins to take part in the group, once, and returns. Stop ends it.
-func (e *Elector) Start() error {
-	h := e.Host()
-	h.mu.Lock()
-	err := h.intake.Start(&e.group)
-	h.mu.Unlock()
-	if err != nil {
+	if err := e.awaitEnd(e.Host().elapsed()); err != nil {
 		return err
 	}
-	var failed failures
-	h.startBatch([]*Elector{e}, &failed)
-	return failed.err()
+	<-started.done
+	return nil
+}
+
+// Start begins to take part in the group, once, and returns. Stop ends it. If the store does not answer for a detection time,
+// Start returns ErrStoreSilent; the member takes part when the store answers, unless it was stopped before.
+func (e *Elector) Start() error {
+	if err := e.markStarted(); err != nil {
+		return err
+	}
+	return e.Host().awaitStart(e.Host().start(e))
+}
+
+func (e *Elector) markStarted() error {
+	h := e.Host()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.intake.Start(&e.group)
 }
 
 // restore sets up the group from the store and the end of its ledger. If the store did not know the group, its

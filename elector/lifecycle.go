@@ -66,9 +66,14 @@ func (e *Elector) stop(ctx context.Context, began *time.Duration) error {
 	case <-ctx.Done():
 		e.Host().request(e.newRequest(protocol.AskEnd))
 		*began = cmp.Or(*began, max(e.Host().elapsed(), 1))
-		if err := e.Host().await(e.Done(), nil, *began); err != nil {
-			return fmt.Errorf("elector: group %q has not ended: %w", e.group.Name(), err)
-		}
+	}
+	return e.awaitEnd(*began)
+}
+
+// awaitEnd waits until the member has ended, and returns what stopped it. It does not wait for a store that is silent.
+func (e *Elector) awaitEnd(began time.Duration) error {
+	if err := e.Host().await(e.Done(), nil, began); err != nil {
+		return fmt.Errorf("elector: group %q has not ended: %w", e.group.Name(), err)
 	}
 	e.Host().awaitLoop()
 	return e.Err()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,16 +37,36 @@ func (h *Host) JoinAll(groups iter.Seq[GroupConfig]) ([]*Elector, error) {
 
 // StartAll starts all groups that have joined and have not been started, as Start does for one. A group that
 // cannot be started ends, and Err says why; all others are started. The error joins the errors of at most ten
-// such groups, and counts the rest.
+// such groups, and counts the rest. If the store does not answer for a detection time, it is ErrStoreSilent, and StartAll goes on
+// by itself when the store answers.
 func (h *Host) StartAll() error {
-	var failed failures
-	waiting := h.notStarted()
-	for len(waiting) > 0 {
-		batch := waiting[:min(startedTogether, len(waiting))]
-		waiting = waiting[len(batch):]
-		h.startBatch(batch, &failed)
+	return h.awaitStart(h.start(h.notStarted()...))
+}
+
+// start is a start under way.
+type start struct {
+	done   chan struct{}
+	failed failures // once it is done
+}
+
+// start starts groups that are marked as being started. It waits as long as the store needs, so it does so beside its caller.
+func (h *Host) start(all ...*Elector) *start {
+	s := &start{done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for batch := range slices.Chunk(all, startedTogether) {
+			h.startBatch(batch, &s.failed)
+		}
+	}()
+	return s
+}
+
+// awaitStart waits for the end of a start, but not for a store that is silent.
+func (h *Host) awaitStart(s *start) error {
+	if err := h.await(s.done, nil, h.elapsed()); err != nil {
+		return fmt.Errorf("elector: not everything is started yet: %w", err)
 	}
-	return failed.err()
+	return s.failed.err()
 }
 
 // notStarted marks all groups that have joined as being started, and returns them.

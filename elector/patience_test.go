@@ -58,10 +58,14 @@ func hangs(t *testing.T) (h *Host, s *hangingStore, started chan error) {
 func TestNobodyWaitsForAStoreThatHangs(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
+	another := func(h *Host) *Elector { return MustJoin(t, h, GroupOf("another", "n0", "n1")) }
 	for name, c := range map[string]struct {
 		do       func(h *Host) error
 		entering bool // somebody else waits for the store, and changes how the node begins
 	}{
+		"Start":               {do: func(h *Host) error { return another(h).Start() }},
+		"StartAll":            {do: func(h *Host) error { another(h); return h.StartAll() }},
+		"Run":                 {do: func(h *Host) error { return another(h).Run(ended) }},
 		"KeepDrained":         {do: func(h *Host) error { return h.KeepDrained(true) }},
 		"another call":        {func(h *Host) error { return h.KeepDrained(true) }, true},
 		"Undrain":             {do: (*Host).Undrain},
@@ -118,15 +122,29 @@ func TestAStoreThatIsSlowIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A start goes on when nobody waits for it any more.
+func TestAGroupTakesPartWhenItsStoreAnswersTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, s, started := hangs(t)
+		require.ErrorIs(t, <-started, ErrStoreSilent)
+		s.hangs.Store(false)
+		close(s.recovers)
+		synctest.Wait()
+		require.NoError(t, h.Elector("starts").SetPreferred("n1"))
+		require.NoError(t, h.Close(context.Background()))
+	})
+}
+
 // What the store does after all counts.
 func TestANodeIsKeptDrainedWhenItsStoreAnswersTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s, started := hangs(t)
 		require.ErrorIs(t, h.KeepDrained(true), ErrStoreSilent)
 		assert.False(t, h.Progress().Kept)
+		require.ErrorIs(t, <-started, ErrStoreSilent)
+		assert.False(t, h.Elector("starts").Status().Stopped)
 		s.hangs.Store(false)
 		close(s.recovers)
-		require.NoError(t, <-started)
 		synctest.Wait()
 		assert.True(t, h.Progress().Kept)
 		require.NoError(t, h.Close(context.Background()))
