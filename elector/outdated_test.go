@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -60,6 +61,7 @@ func TestANodeWithAnOlderCopyOfItsStoreStopsForGood(t *testing.T) {
 		for _, el := range all {
 			require.ErrorIs(t, el.Err(), elector.ErrOutdated)
 		}
+		synctest.Wait() // the line is logged aside
 		assert.Contains(t, logged.String(), `level=ERROR msg="this node stops for good, and its store must not be used again" error=`)
 
 		for range 4 { // by then it would have counted as many starts as its peers know
