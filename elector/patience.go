@@ -83,7 +83,15 @@ func (h *Host) await(done <-chan struct{}, token chan<- struct{}, began time.Dur
 			return nil
 		case <-timer.C:
 		}
-		if left <= 0 {
+		if left > 0 {
+			continue
+		}
+		select { // of several that are ready at a time, the first select has taken any
+		case <-done:
+			return nil
+		case token <- struct{}{}:
+			return nil
+		default:
 			return protocol.Say(ErrStoreSilent, "the store of node %q has not answered for %v: look at its disk", h.config.Self, silent.Round(time.Millisecond))
 		}
 	}

@@ -150,3 +150,17 @@ func TestANodeIsKeptDrainedWhenItsStoreAnswersTooLate(t *testing.T) {
 		require.NoError(t, h.Close(context.Background()))
 	})
 }
+
+// Whatever is over is not waited for, however long the store has been silent.
+func TestAGroupThatWasNotStartedStopsWhileTheStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, s, started := hangs(t)
+		require.ErrorIs(t, <-started, ErrStoreSilent)
+		for range 20 {
+			require.NoError(t, MustJoin(t, h, GroupOf("idle", "n0", "n1")).Stop(context.Background()))
+		}
+		s.hangs.Store(false)
+		close(s.recovers)
+		require.NoError(t, h.Close(context.Background()))
+	})
+}

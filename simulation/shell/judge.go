@@ -128,8 +128,9 @@ type pausing struct {
 
 // call is one call of a method of an elector.
 type call struct {
-	what string
-	at   time.Time
+	what   string
+	at     time.Time
+	beside bool // another order about the same has been under way meanwhile, so nobody knows which one was carried out last
 }
 
 func newJudge(seed uint64, p *plan, live func(string)) *judge {

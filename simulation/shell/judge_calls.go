@@ -14,7 +14,7 @@ import (
 
 // calls notes a call of the elector that may have to wait.
 func (j *judge) calls(m *member, what string) (returned func(err error)) {
-	c := &call{what, time.Now()}
+	c := &call{what: what, at: time.Now()}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	m.waiting[c] = struct{}{}

@@ -15,7 +15,7 @@ import (
 // asks notes that a process is asked something, and returns what is to be called with the answer. It is checked unless the
 // process has died meanwhile.
 func asks[T any](j *judge, p *process, what string, check func(began time.Time, answer T)) (answered func(T, error)) {
-	began, c := time.Now(), &call{what, time.Now()}
+	began, c := time.Now(), &call{what: what, at: time.Now()}
 	p.service.waiting[c] = struct{}{}
 	return func(answer T, err error) {
 		j.mu.Lock()

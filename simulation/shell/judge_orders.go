@@ -36,15 +36,15 @@ func (j *judge) asked(p *process, r *memberstate.Record) {
 func (j *judge) keepsDrained(p *process, on bool) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, asked := &p.service, &call{"KeepDrained", time.Now()}, p.service.asked
-	v.waiting[c] = struct{}{}
+	v, c, asked := &p.service, &call{what: "KeepDrained", at: time.Now()}, p.service.asked
+	v.beginsToKeep(c)
 	j.mayKeep(p, on)
 	return func(err error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		delete(v.waiting, c)
 		if err == nil {
-			j.kept(p, on)
+			j.kept(p, on, c.beside)
 		}
 		excused := p.dead || p.fails() || errors.Is(err, elector.ErrStopped) && !asked
 		j.holds(OrdersTold, err == nil || excused, p.node.name, "KeepDrained returns %v, and the disk has not failed", err)
@@ -58,12 +58,22 @@ func (j *judge) mayKeep(p *process, on bool) {
 	}
 }
 
-func (j *judge) kept(p *process, on bool) {
+func (j *judge) kept(p *process, on, unsure bool) {
 	if p.dead {
 		return
 	}
-	p.node.kept, p.node.keptUnsure = on, false
+	p.node.kept, p.node.keptUnsure = on, unsure
 	p.service.kept, p.service.keptAt = on, time.Now()
+}
+
+// beginsToKeep notes that such an order begins.
+func (v *service) beginsToKeep(c *call) {
+	for other := range v.waiting {
+		if other.what == "KeepDrained" || other.what == "Undrain" {
+			other.beside, c.beside = true, true
+		}
+	}
+	v.waiting[c] = struct{}{}
 }
 
 // ordersKeep says whether such an order is under way. One that was given up because the store was silent may have been carried out.
@@ -81,8 +91,8 @@ func (v *service) ordersKeep() bool {
 func (j *judge) undrains(p *process) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before, asked := &p.service, &call{"Undrain", time.Now()}, j.running(p), p.service.asked
-	v.waiting[c] = struct{}{}
+	v, c, before, asked := &p.service, &call{what: "Undrain", at: time.Now()}, j.running(p), p.service.asked
+	v.beginsToKeep(c)
 	v.serves++
 	j.mayKeep(p, false)
 	return func(err error) {
@@ -91,7 +101,7 @@ func (j *judge) undrains(p *process) (returned func(error)) {
 		delete(v.waiting, c)
 		stopped := errors.Is(err, elector.ErrStopped)
 		if err == nil || stopped && asked {
-			j.kept(p, false)
+			j.kept(p, false, c.beside)
 		}
 		if err == nil && !v.awaits {
 			v.state, v.since, v.endedAt = rpc.Serving, time.Now(), time.Now()
@@ -105,7 +115,7 @@ func (j *judge) undrains(p *process) (returned func(error)) {
 func (j *judge) serves(p *process) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before, state := &p.service, &call{"Serve", time.Now()}, j.running(p), p.service.state
+	v, c, before, state := &p.service, &call{what: "Serve", at: time.Now()}, j.running(p), p.service.state
 	v.waiting[c] = struct{}{}
 	v.serves++
 	drains := v.awaits && v.kept // the engine is ready, and an operator keeps the node drained
@@ -133,7 +143,7 @@ func (j *judge) serves(p *process) (returned func(error)) {
 func (j *judge) protects(p *process, on bool) (returned func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v, c, before, closed := &p.service, &call{"Protect", time.Now()}, j.running(p), p.service.closed
+	v, c, before, closed := &p.service, &call{what: "Protect", at: time.Now()}, j.running(p), p.service.closed
 	v.waiting[c] = struct{}{}
 	if on {
 		v.protections++

@@ -114,7 +114,7 @@ func (j *judge) disservice(p *process) (list []doubt) {
 	add(Progresses, shown.Led != led, "its progress says that it leads %d groups; it leads %d", shown.Led, led)
 	add(Progresses, now.After(v.since) && state != v.state, "it is %v; the last order was to be %v", state, v.state)
 	add(Progresses, now.After(v.protectedAt) && !v.unsure && shown.Protected != v.protected, "its progress says that it is protected: %v; the last order says: %v", shown.Protected, v.protected)
-	add(Progresses, now.After(v.keptAt) && !v.ordersKeep() && shown.Kept != v.kept, "its progress says that it is kept drained: %v; the last order says: %v", shown.Kept, v.kept)
+	add(Progresses, now.After(v.keptAt) && !v.ordersKeep() && !p.node.keptUnsure && shown.Kept != v.kept, "its progress says that it is kept drained: %v; the last order says: %v", shown.Kept, v.kept)
 	add(Progresses, shown != v.watched && !p.lagsBehind.Load(), "WatchProgress has not yielded what Progress shows")
 	for c := range v.waiting {
 		held := v.protected && !v.unsure && now.After(v.protectedAt) && led > 0

@@ -54,7 +54,7 @@ func (p *process) join(g *groupPlan) {
 	m, config := p.newMember(g)
 	el, err := p.host.Join(config)
 	if m.enters(el, err) {
-		p.world().work.Go(func() { m.run(el.Start) })
+		p.world().work.Go(func() { m.run(func() error { return m.awaitStart(el.Start()) }) })
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *process) joinTogether() {
 			p.world().work.Go(func() {
 				m.run(func() error {
 					<-started
-					return m.whyNotStarted()
+					return m.awaitStart(elector.ErrStoreSilent) // it may have been
 				})
 			})
 		}
@@ -87,6 +87,28 @@ func (p *process) joinTogether() {
 		defer close(started)
 		_ = p.host.StartAll() // each member knows its own error
 	})
+}
+
+// awaitStart waits until the member takes part, or has ended, if its start was given up because the store was silent: it goes on.
+func (m *member) awaitStart(err error) error {
+	if !errors.Is(err, elector.ErrStoreSilent) {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m.process.world().work.Go(func() {
+		select {
+		case <-m.el.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for s := range m.el.Watch(ctx) {
+		if s.Revision > 0 {
+			break
+		}
+	}
+	return m.whyNotStarted()
 }
 
 // whyNotStarted is the error of a member that has ended by the time at which it should have started.
