@@ -19,7 +19,7 @@ type beats struct {
 	edge   BeatEdge                 // with own
 	own    uint64                   // this node's incarnation; 0: it exchanges no beats
 	anew   uint64                   // how often sessions were begun anew in this process
-	met    map[string]Link          // with nodes that were forgotten: see forget
+	met    map[string]met           // with nodes that were forgotten: see forget
 	number uint64                   // of the newest beat
 	sent   [keptBeats]time.Duration // when the newest ones were sent
 	every  time.Duration            // the interval

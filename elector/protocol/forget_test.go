@@ -106,3 +106,27 @@ func TestOnlySoManyForgottenNodesAreRemembered(t *testing.T) {
 	}
 	assert.Equal(t, p.link.own, c.leads.node.peers.members["n1"].link.peer)
 }
+
+// Otherwise a node would hand over to one that does not serve, and has said so before it was forgotten.
+func TestWhatANodeHasSaidOfItselfCountsWhenItIsNamedAgain(t *testing.T) {
+	for name, meanwhile := range map[string]func(n *Node){
+		"it goes on draining": func(*Node) {},
+		"it serves again":     (*Node).Serve,
+	} {
+		c := newCrossing(t, 1)
+		c.passes(2 * time.Second)
+		c.follows.node.Drain(0)
+		c.passes(20 * time.Millisecond)
+		c.leads.leaves(c.leads.groups[0])
+		require.Empty(t, c.leads.node.peers.members)
+		meanwhile(c.follows.node)
+		c.passes(20 * time.Millisecond)
+		c.leads.joins("g0", "n0", "n1")
+		p := c.leads.node.peers.members["n1"]
+		assert.True(t, p.leaves(), "%s: it has said so last", name)
+		assert.Equal(t, memberstate.SetOf(2), c.leads.groups[0].maintenance.LastChoice, name)
+		c.passes(20 * time.Millisecond)
+		assert.Equal(t, c.follows.node.Standing().State, p.standing.State, "%s: it was asked", name)
+		assert.True(t, p.told, name)
+	}
+}

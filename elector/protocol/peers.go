@@ -120,17 +120,27 @@ func (b *beats) keep(p *peer) {
 		b.anew++
 	}
 	if b.met == nil {
-		b.met = make(map[string]Link)
+		b.met = make(map[string]met)
 	}
-	b.met[p.id] = p.link
+	b.met[p.id] = met{p.link, p.standing, p.told}
 }
 
-// remember has a node that is named again go on in the session that it was in.
+// met is what is kept of a node that is forgotten.
+type met struct {
+	link     Link
+	standing rpc.Standing
+	told     bool
+}
+
+// remember has a node that is named again go on in the session that it was in. What it has said of itself counts until it says something
+// else, and it is asked, because it may have changed meanwhile.
 func (n *Node) remember(p *peer) {
-	if l, met := n.beats.met[p.id]; met {
+	if m, met := n.beats.met[p.id]; met {
 		n.beats.know(p)
-		p.link = l
+		p.link, p.standing, p.told = m.link, m.standing, m.told
 		delete(n.beats.met, p.id)
+		n.ask(p)
+		n.askAgain(p)
 	}
 }
 
