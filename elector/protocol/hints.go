@@ -69,17 +69,9 @@ func (n *Node) hintSome(p *peer) {
 func (n *Node) askHinted() {
 	for _, p := range n.beats.peers {
 		if p.hint != nil && !p.hint.asked {
-			p.hint.asked = true
-			n.ask(p)
+			p.hint.asked, p.reply = true, true
+			n.beats.count(n.now) // a node replies to a beat that is new
 		}
-	}
-}
-
-// ask has a node sent a beat out of turn, to which it replies because that is new.
-func (n *Node) ask(p *peer) {
-	p.reply = true
-	if at, _ := n.beats.when(n.beats.number); at != n.now { // one for all who are asked now
-		n.beats.count(n.now)
 	}
 }
 

@@ -133,13 +133,12 @@ type met struct {
 }
 
 // remember has a node that is named again go on in the session that it was in. What it has said of itself counts until it says something
-// else, and it is asked, because it may have changed meanwhile.
+// else. If it did not serve, it is asked.
 func (n *Node) remember(p *peer) {
 	if m, met := n.beats.met[p.id]; met {
 		n.beats.know(p)
 		p.link, p.standing, p.told = m.link, m.standing, m.told
 		delete(n.beats.met, p.id)
-		n.ask(p)
 		n.askAgain(p)
 	}
 }
